@@ -1,0 +1,208 @@
+//! Drafts: one change of one value, recorded as it happens (durable spec section 3.4).
+//!
+//! A [`Change`] owns the working value and the overlay that remembers what was touched; any number of
+//! [`Draft`] handles edit through it. Nothing is compared except strings, and whole values in
+//! [`Draft::assign`] and [`Draft::edit`].
+
+mod array_edits;
+mod assign;
+mod emit;
+mod open;
+mod overlay;
+mod text;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{ApplyError, Array, ConvertError, Json, MAX_DEPTH, Op, Path, Segment, utf16_len};
+use open::Open;
+
+/// Why a draft refuses. The value is then unchanged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// The change was prepared or aborted; its handles are dead for good.
+    #[error("the draft was revoked: its change has settled")]
+    Revoked,
+    /// The place does not exist, has the wrong kind, or lies beyond the end of an array.
+    #[error(transparent)]
+    Place(ApplyError),
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    Depth,
+    #[error("number is not finite")]
+    NotFinite,
+    /// [`Draft::edit`] met a value of another type, or produced one that is no JSON.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+}
+
+impl From<ApplyError> for DraftError {
+    fn from(error: ApplyError) -> DraftError {
+        match error {
+            ApplyError::Depth => DraftError::Depth,
+            other => DraftError::Place(other),
+        }
+    }
+}
+
+type Shared = Rc<RefCell<Option<Open>>>;
+
+/// One open change. Dropping it aborts it.
+pub struct Change {
+    shared: Shared,
+}
+
+/// A finished change: `apply(Some(&base), &ops)` is `value`.
+///
+/// `value` shares its unchanged parts with `base`, payloads of `ops` may be shared with `value`. With
+/// empty `ops` it is `base` itself.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    pub base: Json,
+    pub value: Json,
+    pub ops: Vec<Op>,
+}
+
+impl Change {
+    /// Opens a change of `base`. Constant time; `base` is never modified.
+    pub fn begin(base: Json) -> Change {
+        Change { shared: Rc::new(RefCell::new(Some(Open::new(base)))) }
+    }
+
+    /// A handle to the root of the value.
+    pub fn draft(&self) -> Draft {
+        Draft { shared: self.shared.clone(), path: Path::new() }
+    }
+
+    /// Whether an edit was recorded. Edits that cancel out still count.
+    pub fn is_dirty(&self) -> bool {
+        self.shared.try_borrow().is_ok_and(|open| open.as_ref().is_some_and(Open::is_dirty))
+    }
+
+    /// Revokes all handles and emits the operations.
+    ///
+    /// More than 4,096 operations become one replacement of the whole value.
+    pub fn prepare(self) -> Result<Prepared, DraftError> {
+        let open = self.shared.try_borrow_mut().ok().and_then(|mut open| open.take());
+        open.map(Open::prepare).ok_or(DraftError::Revoked)
+    }
+
+    /// Revokes all handles and forgets the change.
+    pub fn abort(self) {}
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        // Taken out first: the value must not be dropped under the borrow.
+        let open = self.shared.try_borrow_mut().ok().and_then(|mut open| open.take());
+        drop(open);
+    }
+}
+
+/// A handle to one place of the value under change.
+///
+/// It names a path, not an element: after an insertion before it, the same index is another element.
+/// Values come in by value and go out as shared snapshots; no handle sees a later edit of either. Every
+/// method answers [`DraftError::Revoked`] once the change has settled.
+#[derive(Clone)]
+pub struct Draft {
+    shared: Shared,
+    path: Path,
+}
+
+impl Draft {
+    /// The place `key` below this one; nothing is checked before its use.
+    ///
+    /// A number names an element of an array, or the member with that decimal name.
+    pub fn at(&self, key: impl Into<Segment>) -> Draft {
+        let mut path = self.path.clone();
+        path.push(key.into());
+        Draft { shared: self.shared.clone(), path }
+    }
+
+    /// The present value with all edits so far, `None` when there is nothing at this place.
+    pub fn get(&self) -> Result<Option<Json>, DraftError> {
+        self.with(|open| Ok(open.read(&self.path)))
+    }
+
+    /// Elements of the array, members of the object, or UTF-16 code units of the string here.
+    pub fn len(&self) -> Result<usize, DraftError> {
+        match self.get()? {
+            Some(Json::Array(array)) => Ok(array.len()),
+            Some(Json::Object(object)) => Ok(object.len()),
+            Some(Json::String(text)) => Ok(utf16_len(&text)),
+            _ => Err(self.unresolvable()),
+        }
+    }
+
+    /// Whether [`Draft::len`] is 0.
+    pub fn is_empty(&self) -> Result<bool, DraftError> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Puts `value` here. The container around must exist; at the length of an array it appends.
+    ///
+    /// Deeply equal to what is here: records nothing. A string over a string becomes an append or a
+    /// trim where possible. Anything else is sent whole.
+    pub fn set(&self, value: impl Into<Json>) -> Result<(), DraftError> {
+        let value = value.into();
+        self.with(|open| open.set(&self.path, value))
+    }
+
+    /// Removes the member or element here. A missing member is no error; elements behind move up.
+    pub fn remove(&self) -> Result<(), DraftError> {
+        self.with(|open| open.remove(&self.path))
+    }
+
+    /// Appends an element to the array here.
+    pub fn push(&self, value: impl Into<Json>) -> Result<(), DraftError> {
+        let items = Array::from(vec![value.into()]);
+        self.with(|open| open.splice(&self.path, None, 0, items))
+    }
+
+    /// Removes up to `remove` elements of the array here, from `index` on, and inserts `items` there.
+    ///
+    /// # Errors
+    /// Also when `index` is beyond the end.
+    pub fn splice(&self, index: usize, remove: usize, items: Vec<Json>) -> Result<(), DraftError> {
+        self.with(|open| open.splice(&self.path, Some(index), remove, Array::from(items)))
+    }
+
+    /// Appends to the string here. Repeated appends within one change copy the string once.
+    pub fn append(&self, text: &str) -> Result<(), DraftError> {
+        self.with(|open| open.append(&self.path, text))
+    }
+
+    /// Puts `value` here, recording only where it differs from what is here.
+    ///
+    /// Objects recurse by member and arrays of equal length by element; in other arrays scattered
+    /// removals stay apart, else everything between the common ends is sent as one splice.
+    pub fn assign(&self, value: Json) -> Result<(), DraftError> {
+        self.with(|open| assign::assign(open, &self.path, value))
+    }
+
+    /// Edits the value here as a typed one: reads it, runs `f`, and assigns the result.
+    ///
+    /// `f` runs without any borrow of the change, so it may use other handles; what they do below this
+    /// place is overwritten.
+    pub fn edit<T: Serialize + DeserializeOwned>(&self, f: impl FnOnce(&mut T)) -> Result<(), DraftError> {
+        let present = self.get()?.ok_or_else(|| self.unresolvable())?;
+        let mut typed: T = present.to_typed()?;
+        f(&mut typed);
+        self.assign(Json::from_serialize(&typed)?)
+    }
+
+    fn unresolvable(&self) -> DraftError {
+        DraftError::Place(ApplyError::unresolvable(&self.path))
+    }
+
+    /// Runs `f` on the open change. `f` calls no code from outside this crate.
+    fn with<R>(&self, f: impl FnOnce(&mut Open) -> Result<R, DraftError>) -> Result<R, DraftError> {
+        match self.shared.try_borrow_mut() {
+            Ok(mut open) => f(open.as_mut().ok_or(DraftError::Revoked)?),
+            Err(_) => Err(DraftError::Revoked),
+        }
+    }
+}

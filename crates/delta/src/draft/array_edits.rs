@@ -1,0 +1,133 @@
+//! Edits of one base array: which elements it kept, where new ones stand, which kept ones changed.
+
+use std::collections::BTreeMap;
+
+use crate::draft::emit::MAX_OPS;
+use crate::draft::overlay::Node;
+
+/// The present array as runs of kept base elements and of new ones.
+///
+/// Kept runs ascend in base order; neighbours are merged, so an insertion taken back leaves no trace.
+pub(super) struct ArrayEdits {
+    pub(super) pieces: Vec<Piece>,
+    /// Records of kept elements, by their index in the base.
+    pub(super) elements: BTreeMap<usize, Option<Node>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Piece {
+    /// The base elements `from..from + len`.
+    Kept { from: usize, len: usize },
+    /// Elements of this change.
+    Fresh { len: usize },
+}
+
+impl Piece {
+    pub(super) fn len(self) -> usize {
+        match self {
+            Piece::Kept { len, .. } | Piece::Fresh { len } => len,
+        }
+    }
+
+    /// The elements `start..end` of this piece.
+    fn part(self, start: usize, end: usize) -> Piece {
+        match self {
+            Piece::Kept { from, .. } => Piece::Kept { from: from + start, len: end.saturating_sub(start) },
+            Piece::Fresh { .. } => Piece::Fresh { len: end.saturating_sub(start) },
+        }
+    }
+}
+
+impl ArrayEdits {
+    /// No edits of an array of `length` elements.
+    pub(super) fn new(length: usize) -> ArrayEdits {
+        let mut pieces = Vec::new();
+        join(&mut pieces, Piece::Kept { from: 0, len: length });
+        ArrayEdits { pieces, elements: BTreeMap::new() }
+    }
+
+    /// The record of the present element `index`; `None` for elements of this change.
+    pub(super) fn slot(&mut self, index: usize) -> Option<&mut Option<Node>> {
+        let mut start = 0;
+        for piece in &self.pieces {
+            if index < start + piece.len() {
+                return match piece {
+                    Piece::Kept { from, .. } => {
+                        Some(self.elements.entry(from + (index - start)).or_default())
+                    }
+                    Piece::Fresh { .. } => None,
+                };
+            }
+            start += piece.len();
+        }
+        None
+    }
+
+    /// Removes `removed` present elements from `index` on and puts `added` new ones there.
+    pub(super) fn splice(&mut self, index: usize, removed: usize, added: usize) {
+        let end = index + removed;
+        // The pieces that `index..end` touches, with the one before: merging may reach it.
+        let mut start = 0;
+        let mut pieces = self.pieces.iter().enumerate();
+        let mut first = 0;
+        let mut first_start = 0;
+        let mut last = self.pieces.len();
+        for (place, piece) in &mut pieces {
+            if start + piece.len() < index {
+                first = place + 1;
+                first_start = start + piece.len();
+            }
+            start += piece.len();
+            if start > end {
+                last = place + 1;
+                break;
+            }
+        }
+        let mut rebuilt = Vec::new();
+        let mut after = Vec::new();
+        let mut start = first_start;
+        for piece in self.pieces.get(first..last).unwrap_or_default() {
+            let (from, to) = (index.saturating_sub(start), end.saturating_sub(start));
+            let (from, to) = (from.min(piece.len()), to.min(piece.len()));
+            join(&mut rebuilt, piece.part(0, from));
+            if let Piece::Kept { from: base, .. } = piece {
+                forget(&mut self.elements, base + from, base + to);
+            }
+            join(&mut after, piece.part(to, piece.len()));
+            start += piece.len();
+        }
+        join(&mut rebuilt, Piece::Fresh { len: added });
+        for piece in after {
+            join(&mut rebuilt, piece);
+        }
+        self.pieces.splice(first..last, rebuilt);
+    }
+
+    /// Whether the structure alone takes more operations than a batch may have.
+    pub(super) fn is_hopeless(&self) -> bool {
+        // Kept runs are separated by at least one splice each, and new runs lie between kept ones.
+        self.pieces.len() > 2 * MAX_OPS + 3
+    }
+}
+
+fn forget(elements: &mut BTreeMap<usize, Option<Node>>, from: usize, to: usize) {
+    while from < to
+        && let Some(&place) = elements.range(from..to).next().map(|(place, _)| place)
+    {
+        elements.remove(&place);
+    }
+}
+
+/// Appends a piece, merged with the last one where both continue each other.
+fn join(pieces: &mut Vec<Piece>, next: Piece) {
+    if next.len() == 0 {
+        return;
+    }
+    match (pieces.last_mut(), next) {
+        (Some(Piece::Kept { from, len }), Piece::Kept { from: next, len: more }) if *from + *len == next => {
+            *len += more;
+        }
+        (Some(Piece::Fresh { len }), Piece::Fresh { len: more }) => *len += more,
+        _ => pieces.push(next),
+    }
+}

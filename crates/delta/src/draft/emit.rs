@@ -1,0 +1,133 @@
+//! From the overlay to operations.
+//!
+//! A container's own operations come before those inside its children, so child paths use final
+//! indices and every operation finds what its predecessors left.
+
+use std::ops::Range;
+
+use crate::draft::array_edits::{ArrayEdits, Piece};
+use crate::draft::overlay::{Member, Node, Overlay};
+use crate::draft::text::text_ops;
+use crate::{Array, Json, Op, Path, Segment};
+
+/// The longest batch; a longer one becomes one replacement.
+pub(super) const MAX_OPS: usize = 4096;
+
+/// The batch that makes `value` of `base`.
+pub(super) fn emit(overlay: &Overlay, base: &Json, value: &Json) -> Vec<Op> {
+    let mut out = Vec::new();
+    if let Some(root) = &overlay.root {
+        emit_node(root, base, value, &mut Path::new(), &mut out);
+    }
+    if out.len() > MAX_OPS { vec![Op::Replace(value.clone())] } else { out }
+}
+
+fn emit_node(node: &Node, base: &Json, value: &Json, path: &mut Path, out: &mut Vec<Op>) {
+    match node {
+        Node::Placed => changed(base, value, path, out),
+        Node::Object(members) => {
+            let start = out.len();
+            for (key, member) in members {
+                let before = out.len();
+                path.push(Segment::Key(key.clone()));
+                emit_member(member, base.get(key), value.get(key), path, out);
+                let reserved = path.pop().is_some_and(|segment| segment.is_reserved());
+                if reserved && out.len() > before {
+                    // No path may contain this key, so the object around it is sent whole.
+                    out.truncate(start);
+                    out.push(whole(path, value));
+                    return;
+                }
+            }
+        }
+        Node::Array(edits) => {
+            if let (Json::Array(base), Json::Array(value)) = (base, value) {
+                emit_structure(edits, base, value, path, out);
+                emit_elements(edits, base, value, path, out);
+            }
+        }
+    }
+}
+
+fn emit_member(
+    member: &Member,
+    base: Option<&Json>,
+    value: Option<&Json>,
+    path: &mut Path,
+    out: &mut Vec<Op>,
+) {
+    match (member, base, value) {
+        (Member::Removed, Some(_), _) => out.push(Op::Delete(path.clone())),
+        (Member::Readded, base, Some(value)) => {
+            // Removing first gives the replica the same member order.
+            if base.is_some() {
+                out.push(Op::Delete(path.clone()));
+            }
+            out.push(whole(path, value));
+        }
+        (Member::Edited(Some(node)), Some(base), Some(value)) => emit_node(node, base, value, path, out),
+        (Member::Edited(Some(_)), None, Some(value)) => out.push(whole(path, value)),
+        _ => {}
+    }
+}
+
+/// One splice per gap between kept runs, left to right: what stands left of it is final already.
+fn emit_structure(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: &mut Vec<Op>) {
+    let mut hunk = |kept: usize, next: usize, fresh: Range<usize>| {
+        if kept < next || !fresh.is_empty() {
+            out.push(Op::Splice {
+                path: path.clone(),
+                index: fresh.start as u64,
+                remove: (next - kept) as u64,
+                items: value.slice(fresh.start, fresh.end),
+            });
+        }
+    };
+    // Base elements dealt with, and the present elements that follow the last kept run.
+    let mut kept = 0;
+    let mut fresh = 0..0;
+    for piece in &edits.pieces {
+        match *piece {
+            Piece::Fresh { len } => fresh.end += len,
+            Piece::Kept { from, len } => {
+                hunk(kept, from, fresh.clone());
+                kept = from + len;
+                fresh = fresh.end + len..fresh.end + len;
+            }
+        }
+    }
+    hunk(kept, base.len(), fresh);
+}
+
+fn emit_elements(edits: &ArrayEdits, base: &Array, value: &Array, path: &mut Path, out: &mut Vec<Op>) {
+    let mut start = 0;
+    for piece in &edits.pieces {
+        if let Piece::Kept { from, len } = *piece {
+            for (&place, node) in edits.elements.range(from..from + len) {
+                let index = start + (place - from);
+                if let (Some(node), Some(base), Some(value)) = (node, base.get(place), value.get(index)) {
+                    path.push(Segment::Index(index as u64));
+                    emit_node(node, base, value, path, out);
+                    path.pop();
+                }
+            }
+        }
+        start += piece.len();
+    }
+}
+
+/// The operations for a place whose value was written over.
+fn changed(before: &Json, after: &Json, path: &Path, out: &mut Vec<Op>) {
+    match (before, after) {
+        _ if before.same(after) => {}
+        (Json::String(before), Json::String(after)) if !path.is_empty() => {
+            text_ops(path, before, after, out);
+        }
+        _ if before == after => {}
+        _ => out.push(whole(path, after)),
+    }
+}
+
+fn whole(path: &Path, value: &Json) -> Op {
+    if path.is_empty() { Op::Replace(value.clone()) } else { Op::Set(path.clone(), value.clone()) }
+}

@@ -1,0 +1,44 @@
+//! Built-in entry kinds (spec 8.1) and the drafts the harness writes.
+
+use tidehold_delta::{Json, Text};
+use tidehold_models::{AssistantMessage, Message};
+use tidehold_session::SessionError;
+use tidehold_session::host::Millis;
+use tidehold_session::records::EntryDraft;
+
+pub const USER: &str = "pi.user";
+pub const ASSISTANT: &str = "pi.assistant";
+pub const SYSTEM: &str = "pi.system";
+pub const TOOL_RESULT: &str = "pi.tool-result";
+
+/// Kinds with this prefix belong to the harness.
+pub const RESERVED_PREFIX: &str = "pi.";
+
+/// An input's entry: the user message of its content, under its own kind when the host gave one.
+pub(crate) fn input_entry(content: &Json, entry: Option<&InputEntry>, timestamp: Millis) -> EntryDraft {
+    let message = Json::object([
+        ("role", Json::from("user")),
+        ("content", content.clone()),
+        ("timestamp", Json::from(timestamp)),
+    ]);
+    EntryDraft {
+        kind: entry.map_or_else(|| USER.into(), |entry| entry.kind.clone()),
+        model: Some(vec![message]),
+        data: entry.and_then(|entry| entry.data.clone()),
+        ..EntryDraft::default()
+    }
+}
+
+/// Kind and data a host gives an input's entry (spec 6).
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputEntry {
+    pub kind: Text,
+    pub data: Option<Json>,
+}
+
+/// An assistant message with any stop reason.
+pub(crate) fn assistant_entry(message: &AssistantMessage) -> Result<EntryDraft, SessionError> {
+    let json = Json::from_serialize(&Message::Assistant(message.clone()))
+        .map_err(|error| crate::error::malformed("model response", &error))?;
+    Ok(EntryDraft::of_messages(ASSISTANT, vec![json]))
+}

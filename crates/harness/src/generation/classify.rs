@@ -1,0 +1,192 @@
+//! Classification of a terminal message, in one commit that also clears the partial (spec 8.3).
+
+use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, round};
+use crate::docs::LIVE;
+use crate::entries::assistant_entry;
+use crate::live::{end_run, run_of};
+use crate::settings::Settings;
+use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
+use crate::submissions::Floor;
+use crate::usage;
+use tidehold_delta::{Json, Text};
+use tidehold_models::{
+    AssistantMessage, DeferredHandle, ModelRef, StopReason, is_context_overflow, is_retryable_assistant_error,
+    retry_delay_ms,
+};
+use tidehold_session::host::Millis;
+use tidehold_session::ids::{ConversationId, EntryId};
+use tidehold_session::records::{SubmissionSettlement, TaskOutcomeError};
+use tidehold_session::{SessionError, Tx};
+use tidehold_tasks::{Next, Outcome, TaskFault};
+
+/// Least wait before a deferred answer is asked for, when the provider names none.
+const DEFAULT_POLL_AFTER_MS: Millis = 5000;
+
+type Step = Next<Checkpoint, GenerationResult>;
+
+/// What a terminal message means for the generation.
+enum Verdict {
+    Answer,
+    Calls,
+    Retry { until: Millis, error: String },
+    Deferred { handle: Box<DeferredHandle>, poll_at: Millis },
+    Failed { error: String },
+}
+
+pub(super) async fn response(
+    generation: &Generation,
+    runtime: &GenerationRuntime,
+    attempt: u32,
+    model: ModelRef,
+    cutoff: EntryId,
+    message: AssistantMessage,
+) -> Result<(), TaskFault> {
+    let settings = (generation.settings)();
+    let verdict = judge(&message, &settings, attempt, runtime.now());
+    let conversation = runtime.conversation_id();
+    runtime
+        .commit(async move |tx, _| {
+            let step = match verdict {
+                Verdict::Answer => answer(&tx, conversation, &settings, &message).await?,
+                Verdict::Calls => round::start(&tx, conversation, &message).await?,
+                Verdict::Retry { until, error } => {
+                    append(&tx, conversation, &message).await?;
+                    let retry = Json::object([("at", Json::from(until)), ("error", Json::from(error))]);
+                    show(&tx, conversation, attempt, "retry", retry).await?;
+                    Next::Continue(Checkpoint::Retry { attempt, until })
+                }
+                Verdict::Deferred { handle, poll_at } => {
+                    let deferred = Json::object([("pollAt", Json::from(poll_at))]);
+                    show(&tx, conversation, attempt, "deferred", deferred).await?;
+                    Next::Continue(Checkpoint::Poll { attempt, model, cutoff, handle: *handle, poll_at })
+                }
+                Verdict::Failed { error } => {
+                    append(&tx, conversation, &message).await?;
+                    fail(&tx, conversation, "model_error", error).await?
+                }
+            };
+            Ok(Some(step))
+        })
+        .await
+}
+
+fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Millis) -> Verdict {
+    let error = || {
+        message
+            .error_message
+            .clone()
+            .unwrap_or_else(|| format!("Model response ended with stop reason {}", message.stop_reason.as_str()))
+    };
+    match message.stop_reason {
+        StopReason::ToolUse if message.has_tool_calls() => Verdict::Calls,
+        StopReason::Stop | StopReason::Length | StopReason::ToolUse => Verdict::Answer,
+        StopReason::Deferred => match &message.deferred {
+            Some(handle) => {
+                let poll_at = now + handle.poll_after_ms.unwrap_or(DEFAULT_POLL_AFTER_MS);
+                Verdict::Deferred { handle: Box::new(handle.clone()), poll_at }
+            }
+            None => Verdict::Failed { error: "Deferred response without a handle".to_owned() },
+        },
+        // Until compaction exists it counts as disabled: an overflow is never retried (spec 8.3).
+        StopReason::Error if is_context_overflow(message, None) => Verdict::Failed { error: error() },
+        StopReason::Error
+            if settings.retry.enabled
+                && attempt <= settings.retry.max_retries
+                && is_retryable_assistant_error(message) =>
+        {
+            let policy = tidehold_models::RetryPolicy {
+                enabled: true,
+                max_retries: settings.retry.max_retries,
+                base_delay_ms: settings.retry.base_delay_ms,
+                max_agent_delay_ms: Some(settings.retry.max_agent_delay_ms),
+            };
+            Verdict::Retry { until: now + retry_delay_ms(&policy, attempt), error: error() }
+        }
+        StopReason::Error | StopReason::Aborted | StopReason::Pending => Verdict::Failed { error: error() },
+    }
+}
+
+/// Appends the response and counts its usage.
+pub(super) async fn append(
+    tx: &Tx,
+    conversation: ConversationId,
+    message: &AssistantMessage,
+) -> Result<EntryId, SessionError> {
+    let entry = tx.append_entry(conversation, assistant_entry(message)?).await?;
+    usage::add(tx, conversation, message).await?;
+    Ok(entry.id)
+}
+
+/// An answer settles the run's inputs, then the final boundary decides what follows (spec 6).
+async fn answer(
+    tx: &Tx,
+    conversation: ConversationId,
+    settings: &Settings,
+    message: &AssistantMessage,
+) -> Result<Step, SessionError> {
+    let floor = Floor::read(tx, conversation).await?;
+    let entry_id = append(tx, conversation, message).await?;
+    if let Some(run) = &floor.run {
+        end_run(tx, conversation, run, &SubmissionSettlement::Done { answer: entry_id }).await?;
+    }
+    let boundary = Boundary { tx, conversation, settings };
+    let selection = select(BoundaryKind::Final, &floor.items, settings);
+    let inputs = place(&boundary, &floor, &selection).await?;
+    if !inputs.is_empty() {
+        start_run(tx, conversation, inputs).await?;
+    }
+    Ok(Next::Finish(Outcome::Completed(GenerationResult { entry_id })))
+}
+
+/// Replaces the presentation of the attempt by its durable wait.
+async fn show(
+    tx: &Tx,
+    conversation: ConversationId,
+    attempt: u32,
+    member: &'static str,
+    value: Json,
+) -> Result<(), SessionError> {
+    let live = tx.doc(&LIVE, conversation).await?;
+    live.at("generation").set(Json::object([
+        ("attempt", Json::from(u64::from(attempt))),
+        (member, value),
+    ]))?;
+    Ok(())
+}
+
+/// Settles the run's inputs with a reason and ends the generation as failed.
+pub(super) async fn fail(
+    tx: &Tx,
+    conversation: ConversationId,
+    reason: &'static str,
+    error: String,
+) -> Result<Step, SessionError> {
+    settle_unanswered(tx, conversation, reason, Some(Json::from(error.as_str()))).await?;
+    let error = TaskOutcomeError { message: error.into(), detail: None };
+    Ok(Next::Finish(Outcome::Failed { error, result: None }))
+}
+
+/// Ends the active run without an answer.
+pub(crate) async fn settle_unanswered(
+    tx: &Tx,
+    conversation: ConversationId,
+    reason: impl Into<Text>,
+    detail: Option<Json>,
+) -> Result<(), SessionError> {
+    let live = tx.peek(&LIVE, conversation).await?;
+    if let Some(run) = live.as_ref().map(run_of).transpose()?.flatten() {
+        let settlement = SubmissionSettlement::Unanswered { reason: reason.into(), detail };
+        end_run(tx, conversation, &run, &settlement).await?;
+    }
+    Ok(())
+}
+
+/// The agent has no model, or one that no provider names.
+pub(super) async fn no_model(
+    _: &Generation,
+    runtime: &GenerationRuntime,
+    error: String,
+) -> Result<(), TaskFault> {
+    let conversation = runtime.conversation_id();
+    runtime.commit(async move |tx, _| Ok(Some(fail(&tx, conversation, "no_model", error).await?))).await
+}

@@ -1,0 +1,46 @@
+//! `poll`: a deferred answer is asked for at its stored time; nothing is held in memory for it (spec 8.3).
+
+use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classify, prepare};
+use crate::docs::LIVE;
+use tidehold_delta::Json;
+use tidehold_models::{DeferredHandle, ModelRef, StopReason};
+use tidehold_session::host::Millis;
+use tidehold_session::ids::EntryId;
+use tidehold_tasks::{Next, TaskFault};
+
+/// Where a deferred response stands.
+pub(super) struct Deferred {
+    pub attempt: u32,
+    pub model: ModelRef,
+    pub cutoff: EntryId,
+    pub handle: DeferredHandle,
+    pub poll_at: Millis,
+}
+
+pub(super) async fn run(
+    generation: &Generation,
+    runtime: GenerationRuntime,
+    deferred: Deferred,
+) -> Result<(), TaskFault> {
+    runtime.sleep(deferred.poll_at).await?;
+    let Deferred { attempt, model, cutoff, handle, poll_at } = deferred;
+    let Some(known) = generation.models.model(&model.provider, &model.model_id) else {
+        return classify::no_model(generation, &runtime, prepare::unknown_model(&model)).await;
+    };
+    let message = generation.models.fetch_deferred(known, &handle, runtime.signal()).await;
+    if message.stop_reason != StopReason::Deferred {
+        return classify::response(generation, &runtime, attempt, model, cutoff, message).await;
+    }
+    let handle = message.deferred.unwrap_or(handle);
+    // Strictly later, so that every poll is progress.
+    let poll_at = (runtime.now() + handle.poll_after_ms.unwrap_or(5000)).max(poll_at + 1);
+    let conversation = runtime.conversation_id();
+    runtime
+        .commit(async move |tx, _| {
+            let live = tx.doc(&LIVE, conversation).await?;
+            live.at("generation").at("deferred").set(Json::object([("pollAt", Json::from(poll_at))]))?;
+            let next = Checkpoint::Poll { attempt, model, cutoff, handle, poll_at };
+            Ok(Some(Next::<_, GenerationResult>::Continue(next)))
+        })
+        .await
+}

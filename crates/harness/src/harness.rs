@@ -1,0 +1,113 @@
+//! The open harness: a session with its scheduler, built-in tasks, waits and event streams (spec 2.2).
+
+mod conversations;
+mod hooks;
+mod reads;
+mod submit;
+mod waits;
+
+use crate::events::hub::EventHub;
+use crate::generation::Generation;
+use crate::settings::Settings;
+use std::rc::Rc;
+use tidehold_models::{ModelRef, Models};
+use tidehold_session::host::{Host, Millis};
+use tidehold_session::storage::Storage;
+use tidehold_session::{Session, SessionError, SessionOptions};
+use tidehold_tasks::{Alarm, Scheduler, SchedulerOptions, TaskRegistry};
+use waits::Waits;
+
+pub use reads::{EntryPage, Usage};
+
+/// What the host supplies.
+pub struct HarnessOptions {
+    pub models: Rc<dyn Models>,
+    /// Resolved at each use; never stored.
+    pub settings: Rc<dyn Fn() -> Settings>,
+    /// Model of conversations that chose none.
+    pub default_model: Rc<dyn Fn() -> Option<ModelRef>>,
+    pub alarm: Rc<dyn Alarm>,
+    /// How long unsettled work may sit without a sign of life before the alarm looks after it, in milliseconds.
+    pub watchdog_ms: Millis,
+    /// Failures that fail no call, and the session's failure, once.
+    pub on_report: Rc<dyn Fn(String)>,
+}
+
+/// Handle of an open harness. Clones share it.
+#[derive(Clone)]
+pub struct Harness(Rc<Inner>);
+
+struct Inner {
+    session: Session,
+    scheduler: Scheduler,
+    settings: Rc<dyn Fn() -> Settings>,
+    waits: Rc<Waits>,
+    events: Rc<EventHub>,
+}
+
+impl Harness {
+    /// Opens a session over its storage. `install` adds the host's own tasks. Recovery is at most one commit; nothing
+    /// is dispatched before [`Harness::resume`] or a call that asks for progress.
+    pub async fn open(
+        storage: Rc<dyn Storage>,
+        host: Rc<dyn Host>,
+        options: HarnessOptions,
+        install: impl FnOnce(&mut TaskRegistry),
+    ) -> Result<Self, SessionError> {
+        let report = Rc::clone(&options.on_report);
+        let session = Session::open(
+            storage,
+            host,
+            SessionOptions {
+                conversation_created: Some(Rc::new(hooks::CreationHook)),
+                on_report: Some(Rc::clone(&report)),
+            },
+        );
+        let mut registry = TaskRegistry::default();
+        registry.install(Rc::new(Generation {
+            models: options.models,
+            settings: Rc::clone(&options.settings),
+            default_model: options.default_model,
+        }));
+        install(&mut registry);
+        let waits = Waits::new(&session);
+        let events = EventHub::new(&session);
+        let scheduler = Scheduler::open(
+            &session,
+            registry,
+            SchedulerOptions {
+                hooks: Rc::new(hooks::Cleanup),
+                alarm: options.alarm,
+                watchdog_ms: options.watchdog_ms,
+                on_report: report,
+            },
+        )
+        .await?;
+        Ok(Self(Rc::new(Inner { session, scheduler, settings: options.settings, waits, events })))
+    }
+
+    /// The session below.
+    pub fn session(&self) -> &Session {
+        &self.0.session
+    }
+
+    /// The scheduler below.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.0.scheduler
+    }
+
+    /// Event streams of the session.
+    pub fn events(&self) -> &Rc<EventHub> {
+        &self.0.events
+    }
+
+    /// Settings, resolved now.
+    pub fn settings(&self) -> Settings {
+        (self.0.settings)()
+    }
+
+    /// Enables scheduling; idempotent. Calls that ask for progress do it themselves.
+    pub fn resume(&self) {
+        self.0.scheduler.resume();
+    }
+}

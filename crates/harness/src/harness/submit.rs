@@ -1,0 +1,61 @@
+//! Submitting, waiting and withdrawing (spec 2.2 and 6).
+
+use super::Harness;
+use crate::error::HarnessError;
+use crate::submissions::{self, AbortOutcome, SubmissionDraft};
+use futures::future::{Either, select};
+use std::rc::Rc;
+use tidehold_session::Tx;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, SubmissionId};
+use tidehold_session::records::SubmissionRecord;
+
+impl Harness {
+    /// Durably admits a submission; returns before it settles. The root conversation is created by the first
+    /// submission that names it.
+    pub async fn submit(
+        &self,
+        conversation: ConversationId,
+        draft: SubmissionDraft,
+    ) -> Result<SubmissionRecord, HarnessError> {
+        self.resume();
+        let settings = self.settings();
+        self.session()
+            .commit(async move |tx: Tx| {
+                if tx.conversation(conversation).await?.is_some() {
+                    return submissions::admit(&tx, conversation, &draft, &settings).await;
+                }
+                if conversation != ROOT_CONVERSATION_ID {
+                    return Err(HarnessError::UnknownConversation(conversation));
+                }
+                submissions::admit_into_new_root(&tx, &draft, &settings).await
+            })
+            .await
+    }
+
+    /// The record, now.
+    pub async fn submission(&self, id: SubmissionId) -> Result<Option<SubmissionRecord>, HarnessError> {
+        Ok(self.session().submission(id).await?)
+    }
+
+    /// The record once settled, or as it stands at `deadline`. Dropping the call ends only this wait.
+    pub async fn wait_for_submission(
+        &self,
+        id: SubmissionId,
+        deadline: Option<Millis>,
+    ) -> Result<Option<Rc<SubmissionRecord>>, HarnessError> {
+        self.resume();
+        let settled = Box::pin(self.0.waits.settled(self.session(), id));
+        let Some(deadline) = deadline else { return Ok(settled.await?) };
+        let timer = self.session().host().sleep_until(deadline);
+        match select(settled, timer).await {
+            Either::Left((settled, _)) => Ok(settled?),
+            Either::Right(((), _)) => Ok(self.session().submission(id).await?.map(Rc::new)),
+        }
+    }
+
+    /// Withdraws a queued submission.
+    pub async fn abort_submission(&self, id: SubmissionId) -> Result<Option<AbortOutcome>, HarnessError> {
+        submissions::abort_submission(self.session(), id).await
+    }
+}

@@ -1,0 +1,97 @@
+//! Harness-wide run policy, resolved anew by every reader (spec 2.2).
+
+use serde::{Deserialize, Serialize};
+use tidehold_delta::Json;
+use tidehold_session::host::Millis;
+
+/// Resolved settings; every field has the default of the spec.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Settings {
+    /// Request options forwarded to the model layer.
+    pub stream: Json,
+    pub retry: RetryPolicy,
+    pub compaction: CompactionPolicy,
+    pub tool_execution: ToolExecution,
+    pub steering_mode: QueueMode,
+    pub follow_up_mode: QueueMode,
+    pub progress: Progress,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            stream: Json::empty_object(),
+            retry: RetryPolicy::default(),
+            compaction: CompactionPolicy::default(),
+            tool_execution: ToolExecution::Parallel,
+            steering_mode: QueueMode::OneAtATime,
+            follow_up_mode: QueueMode::OneAtATime,
+            progress: Progress::default(),
+        }
+    }
+}
+
+/// Durable retries of generation attempts. Delays in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RetryPolicy {
+    pub enabled: bool,
+    /// Retries after the first attempt.
+    pub max_retries: u32,
+    pub base_delay_ms: Millis,
+    pub max_agent_delay_ms: Millis,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { enabled: true, max_retries: 3, base_delay_ms: 2000, max_agent_delay_ms: 60_000 }
+    }
+}
+
+/// Automatic compaction thresholds, in tokens (spec 8.7). Read by the compaction task once it exists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CompactionPolicy {
+    pub enabled: bool,
+    pub reserve_tokens: u64,
+    pub keep_recent_tokens: u64,
+    pub background_tokens: u64,
+}
+
+impl Default for CompactionPolicy {
+    fn default() -> Self {
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, background_tokens: 32_768 }
+    }
+}
+
+/// How the calls of one round run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolExecution {
+    Parallel,
+    Sequential,
+}
+
+/// How many queued items of one mode a boundary selects (spec 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum QueueMode {
+    #[serde(rename = "all")]
+    All,
+    #[serde(rename = "one-at-a-time")]
+    OneAtATime,
+}
+
+/// Throttles of durable progress, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Progress {
+    pub partial_interval_ms: Millis,
+    pub output_interval_ms: Millis,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { partial_interval_ms: 100, output_interval_ms: 100 }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a request to the scripted model is answered with: a pure function of the request.
+
+use super::directive::Directive;
+use super::script::{BadLine, Block, Prompt, parse_prompt};
+use crate::estimate::estimate_message_tokens;
+use crate::hash::short_hash;
+use crate::message::{Message, Timestamp};
+use crate::models::RequestPurpose;
+
+/// A decided answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// What it plays, in order.
+    pub directives: Vec<Directive>,
+    /// The lines it comes from, for a deferred answer; empty for an echo.
+    pub source: String,
+    /// The request's ordinal within its generation.
+    pub ordinal: u32,
+    /// Tells this answer from every other one of the conversation: the ids of its tool calls derive from it.
+    pub seed: String,
+    /// Estimated tokens of the request.
+    pub input_tokens: u64,
+}
+
+/// The last user message of a context, and the rounds of tool results after it.
+struct LastPrompt {
+    text: String,
+    timestamp: Timestamp,
+    rounds: usize,
+}
+
+/// Decides the answer. A script is refused as a whole when one of its lines is bad.
+pub fn reply(messages: &[Message], purpose: RequestPurpose, ordinal: u32) -> Result<Reply, BadLine> {
+    let prompt = last_prompt(messages);
+    let block = match purpose {
+        RequestPurpose::Summary { messages } => say(format!("Summary of {messages} messages.")),
+        RequestPurpose::Answer => match parse_prompt(&prompt.text)? {
+            Prompt::Echo(text) => say(text),
+            Prompt::Script(script) => script.block(prompt.rounds),
+        },
+    };
+    Ok(Reply {
+        directives: block.for_attempt(ordinal),
+        source: block.source,
+        ordinal,
+        seed: seed(&prompt, messages.len(), ordinal),
+        input_tokens: messages.iter().map(estimate_message_tokens).sum(),
+    })
+}
+
+fn say(text: String) -> Block {
+    Block { directives: vec![Directive::Say(text)], source: String::new() }
+}
+
+/// A round is an answer followed by at least one result; results that a steering message separates from their
+/// answer's other results still count once.
+fn last_prompt(messages: &[Message]) -> LastPrompt {
+    let mut prompt = LastPrompt { text: String::new(), timestamp: 0, rounds: 0 };
+    let mut in_round = false;
+    for message in messages {
+        match message {
+            Message::User(user) => {
+                prompt = LastPrompt { text: user.content.text(), timestamp: user.timestamp, rounds: 0 };
+                in_round = false;
+            }
+            Message::Assistant(_) => in_round = false,
+            Message::ToolResult(_) if !in_round => {
+                prompt.rounds += 1;
+                in_round = true;
+            }
+            Message::ToolResult(_) | Message::System(_) => {}
+        }
+    }
+    prompt
+}
+
+/// A repeated request (same committed context, same attempt) has the same seed; a later turn or attempt has not.
+fn seed(prompt: &LastPrompt, messages: usize, ordinal: u32) -> String {
+    let LastPrompt { text, timestamp, rounds } = prompt;
+    short_hash(&format!("{timestamp} {messages} {rounds} {ordinal} {text}"))
+}

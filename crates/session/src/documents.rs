@@ -1,0 +1,159 @@
+//! Document definitions and records (spec 3.1 and 3.2).
+
+use crate::ids::{ConversationId, DocumentId, Seq, TaskId};
+use serde::{Deserialize, Serialize};
+use tidehold_delta::{Json, Op, Text};
+
+/// What a document belongs to; decides its lifetime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Scope {
+    Session,
+    #[serde(rename_all = "camelCase")]
+    Conversation {
+        conversation_id: ConversationId,
+    },
+    #[serde(rename_all = "camelCase")]
+    Task {
+        task_id: TaskId,
+    },
+}
+
+impl From<ConversationId> for Scope {
+    fn from(conversation_id: ConversationId) -> Self {
+        Self::Conversation { conversation_id }
+    }
+}
+
+impl From<TaskId> for Scope {
+    fn from(task_id: TaskId) -> Self {
+        Self::Task { task_id }
+    }
+}
+
+/// What a fork's child starts with (spec 3.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ForkPolicy {
+    AsOf,
+    Current,
+    Initial,
+}
+
+/// Whether old values of a conversation document stay addressable. `asOf` forks need `rewindable`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    Latest { fork: LatestFork },
+    Rewindable { fork: ForkPolicy },
+}
+
+/// Fork policies a latest-only document can honour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatestFork {
+    Current,
+    Initial,
+}
+
+/// Scope and lifetime semantics of a definition (spec 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Semantics {
+    Session,
+    Conversation(History),
+    Task,
+}
+
+/// What `checkpoint_when` may look at besides the value.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckpointInfo {
+    /// Deltas already stored after the newest base, excluding this change.
+    pub deltas_since_base: u32,
+}
+
+/// A singleton document definition (spec 3.1). Definitions are statics; nothing registers them.
+pub struct DocDef {
+    pub kind: &'static str,
+    /// Positive; stored with every base and delta.
+    pub version: u32,
+    pub semantics: Semantics,
+    /// A JSON object.
+    pub initial: fn() -> Json,
+    /// Selects a complete base instead of a delta.
+    pub checkpoint_when: fn(&Json, &[Op], CheckpointInfo) -> bool,
+}
+
+/// A persisted incarnation (spec 3.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentRecord {
+    pub id: DocumentId,
+    pub kind: Text,
+    /// Families only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Text>,
+    pub scope: Scope,
+    /// Conversation documents only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<StoredHistory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<ForkPolicy>,
+    pub created_at: Seq,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retired_at: Option<Seq>,
+}
+
+impl DocumentRecord {
+    /// Whether every delta stays addressable.
+    pub fn is_rewindable(&self) -> bool {
+        self.history == Some(StoredHistory::Rewindable)
+    }
+
+    /// Half-open membership `created_at <= at < retired_at` (spec 3.2).
+    pub fn is_alive_at(&self, at: Point) -> bool {
+        match at {
+            Point::Current => self.retired_at.is_none(),
+            Point::At(seq) => self.created_at <= seq && self.retired_at.is_none_or(|end| seq < end),
+        }
+    }
+}
+
+/// The stored half of [`History`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StoredHistory {
+    Latest,
+    Rewindable,
+}
+
+/// A record before storage stamps its lifetime.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentCreate {
+    pub id: DocumentId,
+    pub kind: Text,
+    pub key: Option<Text>,
+    pub scope: Scope,
+    pub history: Option<StoredHistory>,
+    pub fork: Option<ForkPolicy>,
+}
+
+impl DocumentCreate {
+    /// The record as of its creating commit.
+    pub fn stamped(self, created_at: Seq) -> DocumentRecord {
+        let Self { id, kind, key, scope, history, fork } = self;
+        DocumentRecord { id, kind, key, scope, history, fork, created_at, retired_at: None }
+    }
+}
+
+/// One exact logical address; a missing key means the singleton.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DocumentAddress {
+    pub kind: Text,
+    pub scope: Scope,
+    pub key: Option<Text>,
+}
+
+/// A commit, or now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    Current,
+    At(Seq),
+}

@@ -1,0 +1,9 @@
+//! Every limit of the kernel, with its reason.
+
+/// Encoded bytes of one batch, checked before storage admission: the platform holds a whole transaction in memory, and
+/// 128 MB are for every session of the isolate.
+pub const MAX_BATCH_BYTES: usize = 16 * 1024 * 1024;
+
+/// Page size of the kernel's own scans: large enough that recovery of ordinary sessions is one page, small enough
+/// that a page of large records stays bounded.
+pub const SCAN_PAGE: usize = 256;

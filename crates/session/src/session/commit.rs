@@ -1,0 +1,161 @@
+//! One commit: callback, preparation, storage, adoption, publication (spec 3.4).
+
+use super::{CachedDocument, Inner};
+use crate::error::{Rejection, SessionError};
+use crate::ids::Seq;
+use crate::limits::MAX_BATCH_BYTES;
+use crate::publication::{DocumentChange, DocumentChangeKind, Publication};
+use crate::storage::{DocumentContent, StorageWrite};
+use crate::tx::assembly::{Assembly, PreparedDocument, Target};
+use crate::tx::{Tx, assembly};
+use futures::FutureExt;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use tidehold_delta::{Json, Op};
+
+/// Runs on the line. Until storage admission every error rolls back; afterwards any error is fatal.
+pub(super) async fn run<T, E, F>(inner: Rc<Inner>, change: F) -> Result<T, E>
+where
+    E: From<SessionError>,
+    F: AsyncFnOnce(Tx) -> Result<T, E>,
+{
+    let tx = Tx::new(Rc::clone(&inner));
+    // The callback is the caller's code: its panic rolls back its commit and nothing else.
+    let outcome = AssertUnwindSafe(change(tx.clone())).catch_unwind().await;
+    let pending = tx.seal();
+    let value = match outcome {
+        Ok(Ok(value)) => value,
+        Ok(Err(error)) => return Err(error),
+        Err(panic) => return Err(SessionError::CallbackPanicked(panic_text(panic.as_ref())).into()),
+    };
+    if pending {
+        return Err(SessionError::PendingAcquisition.into());
+    }
+    // A callback that swallowed a failed read must not commit (spec 10.1).
+    inner.health.borrow().check()?;
+    let assembly = assembly::assemble(&tx).await?;
+    if !assembly.is_empty() {
+        store(&inner, assembly).await?;
+    }
+    Ok(value)
+}
+
+/// Text of a panic payload.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic without a message".to_owned())
+}
+
+async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError> {
+    let writes = assembly.writes();
+    let bytes = writes.iter().map(weight).sum();
+    if bytes > MAX_BATCH_BYTES {
+        return Err(Rejection::BatchTooLarge { bytes, limit: MAX_BATCH_BYTES }.into());
+    }
+    // From here to the end of `publish` a synchronous backend yields nowhere, so the platform's output gate covers
+    // everything that listeners send (invariant 2).
+    let stored = inner.storage.commit(&writes).await;
+    inner.health.borrow().check()?;
+    let seq = stored.map_err(|error| inner.fail(error))?;
+    let publication = Rc::new(adopt(inner, assembly, seq));
+    inner.publish(&publication);
+    Ok(())
+}
+
+/// Makes the prepared values the current ones and describes what changed.
+fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
+    let mut documents = Vec::with_capacity(assembly.documents.len());
+    let mut cache = inner.documents.borrow_mut();
+    for document in assembly.documents {
+        adopt_document(&mut cache, &mut documents, document, seq);
+    }
+    Publication {
+        seq,
+        conversations: assembly.conversations,
+        entries: assembly.entries,
+        submissions: assembly.submissions,
+        tasks: assembly.tasks,
+        documents,
+    }
+}
+
+fn adopt_document(
+    cache: &mut std::collections::HashMap<crate::documents::DocumentAddress, CachedDocument>,
+    published: &mut Vec<DocumentChange>,
+    document: PreparedDocument,
+    seq: Seq,
+) {
+    let PreparedDocument { address, target, content, retired } = document;
+    let record = match target {
+        Target::Create(create) => Rc::new(create.stamped(seq)),
+        Target::Existing(record) => record,
+    };
+    if let Some(content) = content {
+        let kind = match content.before {
+            None => DocumentChangeKind::Created { value: content.value.clone() },
+            Some(before) => DocumentChangeKind::Changed {
+                before,
+                value: content.value.clone(),
+                ops: Rc::clone(&content.ops),
+            },
+        };
+        published.push(DocumentChange { record: Rc::clone(&record), kind });
+        let deltas_since_base = if content.is_base { 0 } else { content.deltas_before + 1 };
+        let cached = CachedDocument {
+            record: Rc::clone(&record),
+            version: content.version,
+            value: content.value,
+            deltas_since_base,
+        };
+        cache.insert(address.clone(), cached);
+    }
+    if retired {
+        // A recreation in the same commit was adopted separately: drop only this incarnation.
+        if cache.get(&address).is_some_and(|cached| cached.record.id == record.id) {
+            cache.remove(&address);
+        }
+        let mut retired_record = record.as_ref().clone();
+        retired_record.retired_at = Some(seq);
+        published.push(DocumentChange { record: Rc::new(retired_record), kind: DocumentChangeKind::Retired });
+    }
+}
+
+/// Approximate encoded size of a write: its JSON payloads plus a constant for the record around them.
+fn weight(write: &StorageWrite) -> usize {
+    const RECORD: usize = 128;
+    RECORD
+        + match write {
+            StorageWrite::Conversation(_)
+            | StorageWrite::DocumentCopy { .. }
+            | StorageWrite::DocumentRetire { .. } => 0,
+            StorageWrite::Entry(entry) => {
+                entry.model.iter().flatten().map(Json::encoded_len).sum::<usize>()
+                    + entry.data.as_ref().map_or(0, Json::encoded_len)
+            }
+            StorageWrite::Task(task) => {
+                task.input.encoded_len()
+                    + task.checkpoint().map_or(0, Json::encoded_len)
+                    + task.memos.values().map(Json::encoded_len).sum::<usize>()
+            }
+            StorageWrite::Submission(_) => 0,
+            StorageWrite::DocumentCreate { value, .. } => value.encoded_len(),
+            StorageWrite::DocumentChange { content, .. } => match content {
+                DocumentContent::Base { value, .. } => value.encoded_len(),
+                DocumentContent::Delta { ops, .. } => ops.iter().map(op_weight).sum(),
+            },
+        }
+}
+
+fn op_weight(op: &Op) -> usize {
+    const OP: usize = 32;
+    OP + match op {
+        Op::Replace(value) | Op::Set(_, value) => value.encoded_len(),
+        Op::Append(_, text) => text.len(),
+        Op::Splice { items, .. } => items.iter().map(Json::encoded_len).sum(),
+        Op::Move(_, order) => order.len() * 4,
+        Op::Delete(_) | Op::TrimStart(..) => 0,
+    }
+}

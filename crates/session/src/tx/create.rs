@@ -1,0 +1,209 @@
+//! Creation and replacement of records in a transaction (spec 3.3).
+
+use super::{OwnerClaim, OwnerClaimKind, TaskCandidate, Tx};
+use crate::error::{Rejection, SessionError};
+use crate::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
+use crate::records::{
+    ConversationOwner, ConversationOwnership, ConversationRecord, DraftHead, EntryDraft, EntryRecord,
+    SubmissionRecord, SubmissionState, TaskCreate, TaskOwnership, TaskRecord, TaskState,
+};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tidehold_delta::Text;
+
+impl Tx {
+    async fn mint(&self) -> Result<u64, SessionError> {
+        self.open()?;
+        let minted = self.0.session.storage.mint_id().await;
+        let id = minted.map_err(|error| self.0.session.fail(error))?;
+        self.open()?;
+        Ok(id)
+    }
+
+    /// A new conversation without history. The returned record is inert.
+    pub async fn create_conversation(
+        &self,
+        ownership: ConversationOwnership,
+    ) -> Result<ConversationRecord, SessionError> {
+        let id = ConversationId(self.mint().await?);
+        self.insert_conversation(id, ownership).await
+    }
+
+    /// The root conversation under its reserved id. The caller knows that it does not exist.
+    pub async fn create_root(&self) -> Result<ConversationRecord, SessionError> {
+        self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless).await
+    }
+
+    async fn insert_conversation(
+        &self,
+        id: ConversationId,
+        ownership: ConversationOwnership,
+    ) -> Result<ConversationRecord, SessionError> {
+        self.table_write()?;
+        let owner = match ownership {
+            ConversationOwnership::Ownerless => None,
+            ConversationOwnership::Task(task_id) => {
+                let owner = self.candidate_task(task_id).await?;
+                let owner = owner.ok_or(Rejection::MissingTask(task_id))?;
+                self.0.state.borrow_mut().new_owners.push(OwnerClaim {
+                    owner: task_id,
+                    kind: OwnerClaimKind::Conversation(id),
+                });
+                Some(ConversationOwner { conversation_id: owner.conversation_id, task_id })
+            }
+        };
+        let record = ConversationRecord { id, parent: None, owner };
+        self.0.state.borrow_mut().conversations.push(Rc::new(record.clone()));
+        if let Some(hook) = &self.0.session.options.conversation_created {
+            hook.created(self, &record).await?;
+        }
+        Ok(record)
+    }
+
+    /// Appends an entry. Its id is above every entry before it.
+    pub async fn append_entry(
+        &self,
+        conversation_id: ConversationId,
+        draft: EntryDraft,
+    ) -> Result<EntryRecord, SessionError> {
+        self.open()?;
+        self.expect_conversation(conversation_id).await?;
+        let id = EntryId(self.mint().await?);
+        self.table_write()?;
+        let EntryDraft { kind, model, data, head, edits } = draft;
+        let head = head.map(|head| match head {
+            DraftHead::Itself => id,
+            DraftHead::Entry(entry) => entry,
+        });
+        let mut state = self.0.state.borrow_mut();
+        let record =
+            EntryRecord { id, conversation_id, kind, model, data, head, edits, by_task_id: state.by_task };
+        state.entries.push(Rc::new(record.clone()));
+        Ok(record)
+    }
+
+    /// Creates a task, pending at its initial checkpoint. Typed wrappers live with the task definitions.
+    pub async fn create_task(&self, create: TaskCreate) -> Result<TaskId, SessionError> {
+        self.open()?;
+        let (owner, default_conversation) = match create.ownership {
+            TaskOwnership::Conversation => (None, self.0.state.borrow().bound),
+            TaskOwnership::Task(owner) => {
+                let record = self.candidate_task(owner).await?.ok_or(Rejection::MissingTask(owner))?;
+                if create.background {
+                    return Err(Rejection::BackgroundChild.into());
+                }
+                if create.conversation_id.is_some_and(|id| id != record.conversation_id) {
+                    return Err(Rejection::ForeignConversation.into());
+                }
+                (Some(owner), Some(record.conversation_id))
+            }
+        };
+        let conversation_id =
+            create.conversation_id.or(default_conversation).ok_or(Rejection::NoConversation)?;
+        self.expect_conversation(conversation_id).await?;
+        let id = TaskId(self.mint().await?);
+        self.table_write()?;
+        let record = TaskRecord {
+            id,
+            conversation_id,
+            kind: create.kind,
+            version: create.version,
+            input: create.input,
+            owner,
+            background: create.background,
+            abort_requested: false,
+            abort_reason: None,
+            abandon_on_restart: create.abandon_on_restart,
+            started_at: None,
+            ended_at: None,
+            state: TaskState::Pending { checkpoint: create.checkpoint },
+            memos: BTreeMap::new(),
+        };
+        let mut state = self.0.state.borrow_mut();
+        if let Some(owner) = owner {
+            state.new_owners.push(OwnerClaim { owner, kind: OwnerClaimKind::ChildTask(id) });
+        }
+        state.tasks.insert(id, TaskCandidate { before: None, after: record });
+        Ok(id)
+    }
+
+    /// Gives a task created by this transaction another initial checkpoint, for one that names what was created after
+    /// it.
+    pub fn set_initial_checkpoint(&self, id: TaskId, checkpoint: tidehold_delta::Json) -> Result<(), SessionError> {
+        self.open()?;
+        let mut state = self.0.state.borrow_mut();
+        match state.tasks.get_mut(&id) {
+            Some(TaskCandidate { before: None, after }) => {
+                after.state = TaskState::Pending { checkpoint };
+                Ok(())
+            }
+            Some(_) | None => Err(Rejection::MissingTask(id).into()),
+        }
+    }
+
+    /// Replaces a task record. Only the scheduler calls this: a task changes its own state through its runtime, anything
+    /// else through an abort (spec 5.1). Lifecycle times are stamped here.
+    pub async fn stage_task(&self, mut record: TaskRecord) -> Result<(), SessionError> {
+        self.open()?;
+        let staged = self.0.state.borrow().tasks.get(&record.id).map(|candidate| candidate.before.clone());
+        let before = match staged {
+            Some(before) => before,
+            None => Some(Rc::new(self.committed_task(record.id).await?.ok_or(Rejection::MissingTask(record.id))?)),
+        };
+        if before.as_ref().is_some_and(|before| before.conversation_id != record.conversation_id) {
+            return Err(Rejection::ForeignConversation.into());
+        }
+        let now = self.now();
+        match &record.state {
+            TaskState::Running { .. } if record.started_at.is_none() => record.started_at = Some(now),
+            TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(now),
+            _ => {}
+        }
+        if record.outcome().is_some() {
+            record.memos.clear();
+        }
+        self.table_write()?;
+        self.0.state.borrow_mut().tasks.insert(record.id, TaskCandidate { before, after: record });
+        Ok(())
+    }
+
+    /// A raw submission record; admission rules live with the harness.
+    pub async fn create_submission(
+        &self,
+        conversation_id: ConversationId,
+        request_id: Option<Text>,
+        content_hash: Option<Text>,
+        state: SubmissionState,
+    ) -> Result<SubmissionRecord, SessionError> {
+        let id = SubmissionId(self.mint().await?);
+        self.table_write()?;
+        let record = SubmissionRecord { id, conversation_id, request_id, content_hash, state };
+        let mut tx = self.0.state.borrow_mut();
+        tx.submissions.entry(id).or_default().created = Some(record.clone());
+        Ok(record)
+    }
+
+    /// The task as this transaction would leave it, falling back to committed state. Not a caller table read.
+    pub(crate) async fn candidate_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
+        let staged = self.0.state.borrow().tasks.get(&id).map(|candidate| candidate.after.clone());
+        match staged {
+            Some(record) => Ok(Some(record)),
+            None => self.committed_task(id).await,
+        }
+    }
+
+    async fn committed_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
+        let session = &self.0.session;
+        session.storage.task(id).await.map_err(|error| session.read_error(error))
+    }
+
+    async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
+        let staged = self.0.state.borrow().conversations.iter().any(|record| record.id == id);
+        if staged {
+            return Ok(());
+        }
+        let session = &self.0.session;
+        let found = session.storage.conversation(id).await.map_err(|error| session.read_error(error))?;
+        found.map(|_| ()).ok_or_else(|| Rejection::MissingConversation(id).into())
+    }
+}

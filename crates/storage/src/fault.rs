@@ -1,0 +1,191 @@
+//! A storage that fails on demand, for crash injection: the n-th read, commit or mint.
+
+use std::cell::Cell;
+use tidehold_delta::Text;
+use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
+use tidehold_session::ids::{ConversationId, DocumentId, EntryId, Seq, SubmissionId, TaskId};
+use tidehold_session::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
+use tidehold_session::storage::*;
+
+/// Whether a failing commit has happened. Both are what a crash looks like: the caller must not assume either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitFault {
+    /// Fails without reaching the storage.
+    Before,
+    /// Reaches the storage, then fails.
+    After,
+}
+
+/// Which calls a countdown counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Read,
+    Commit,
+    Mint,
+}
+
+/// What one call met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spark {
+    Nothing,
+    /// The call that fails first.
+    Fails,
+    /// Everything failed before: the storage is gone.
+    Gone,
+}
+
+/// How many more calls succeed; `None` for all of them.
+#[derive(Debug, Default)]
+struct Fuse {
+    left: Cell<Option<u64>>,
+    burnt: Cell<bool>,
+}
+
+impl Fuse {
+    fn set(&self, left: Option<u64>) {
+        self.left.set(left);
+        self.burnt.set(false);
+    }
+
+    fn count(&self) -> Spark {
+        match self.left.get() {
+            None => Spark::Nothing,
+            Some(0) if self.burnt.replace(true) => Spark::Gone,
+            Some(0) => Spark::Fails,
+            Some(left) => {
+                self.left.set(Some(left - 1));
+                Spark::Nothing
+            }
+        }
+    }
+}
+
+/// Wraps a storage and fails from the n-th call on, counted together or by sort of call.
+#[derive(Debug)]
+pub struct Countdown<S> {
+    inner: S,
+    any: Fuse,
+    reads: Fuse,
+    commits: Fuse,
+    mints: Fuse,
+    commit_fault: Cell<CommitFault>,
+}
+
+impl<S> Countdown<S> {
+    /// Nothing fails until a countdown is set.
+    pub fn new(inner: S) -> Self {
+        Self {
+            inner,
+            any: Fuse::default(),
+            reads: Fuse::default(),
+            commits: Fuse::default(),
+            mints: Fuse::default(),
+            commit_fault: Cell::new(CommitFault::Before),
+        }
+    }
+
+    /// Lets `calls` more calls of any sort succeed; `None` disarms.
+    pub fn allow_calls(&self, calls: Option<u64>) {
+        self.any.set(calls);
+    }
+
+    /// Lets `reads` more reads succeed.
+    pub fn allow_reads(&self, reads: Option<u64>) {
+        self.reads.set(reads);
+    }
+
+    /// Lets `commits` more commits succeed; the next one fails as `fault` says.
+    pub fn allow_commits(&self, commits: Option<u64>, fault: CommitFault) {
+        self.commits.set(commits);
+        self.commit_fault.set(fault);
+    }
+
+    /// Lets `mints` more ids be minted.
+    pub fn allow_mints(&self, mints: Option<u64>) {
+        self.mints.set(mints);
+    }
+
+    /// The wrapped storage.
+    pub fn inner(&self) -> &S {
+        &self.inner
+    }
+
+    fn count(&self, call: Call) -> Spark {
+        let own = match call {
+            Call::Read => &self.reads,
+            Call::Commit => &self.commits,
+            Call::Mint => &self.mints,
+        };
+        // Both count, whichever fails.
+        match (own.count(), self.any.count()) {
+            (Spark::Nothing, other) | (other, Spark::Nothing) => other,
+            (Spark::Gone, _) | (_, Spark::Gone) => Spark::Gone,
+            (Spark::Fails, Spark::Fails) => Spark::Fails,
+        }
+    }
+}
+
+fn injected<T>() -> Result<T, StorageError> {
+    Err(StorageError::Backend("injected failure".into()))
+}
+
+/// Forwards reads, each counted when it is first polled.
+macro_rules! reads {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty;)*) => {
+        $(fn $name<'a>(&'a self, $($arg: $type),*) -> StorageFuture<'a, $out> {
+            Box::pin(async move {
+                if self.count(Call::Read) != Spark::Nothing { return injected() }
+                self.inner.$name($($arg),*).await
+            })
+        })*
+    };
+}
+
+impl<S: Storage> Storage for Countdown<S> {
+    fn commit<'a>(&'a self, writes: &'a [StorageWrite]) -> StorageFuture<'a, Seq> {
+        Box::pin(async move {
+            match (self.count(Call::Commit), self.commit_fault.get()) {
+                (Spark::Nothing, _) => self.inner.commit(writes).await,
+                (Spark::Fails, CommitFault::After) => {
+                    self.inner.commit(writes).await?;
+                    injected()
+                }
+                (Spark::Fails | Spark::Gone, _) => injected(),
+            }
+        })
+    }
+
+    fn mint_id(&self) -> StorageFuture<'_, u64> {
+        Box::pin(async move {
+            if self.count(Call::Mint) == Spark::Nothing { self.inner.mint_id().await } else { injected() }
+        })
+    }
+
+    reads! {
+        fn incarnation() -> Option<Text>;
+        fn head() -> Option<Seq>;
+        fn conversation(id: ConversationId) -> Option<ConversationRecord>;
+        fn scan_conversations(query: &'a ConversationQuery, limit: usize, cursor: Option<&'a Cursor>)
+            -> Page<ConversationRecord>;
+        fn entry(id: EntryId) -> Option<StoredEntry>;
+        fn visible_entry(conversation: ConversationId, id: EntryId) -> Option<StoredEntry>;
+        fn find_latest_head_marker(conversation: ConversationId, at_or_before: Option<EntryId>)
+            -> Option<HeadMarker>;
+        fn scan_entries(query: &'a EntryQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<EntryRecord>;
+        fn task(id: TaskId) -> Option<TaskRecord>;
+        fn scan_tasks(query: &'a TaskQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<TaskRecord>;
+        fn submission(id: SubmissionId) -> Option<SubmissionRecord>;
+        fn scan_submissions(query: &'a SubmissionQuery, limit: usize, cursor: Option<&'a Cursor>)
+            -> Page<SubmissionRecord>;
+        fn submission_by_request(conversation: ConversationId, request_id: &'a str) -> Option<SubmissionRecord>;
+        fn find_document(address: &'a DocumentAddress, at: Point) -> Option<DocumentRecord>;
+        fn document(id: DocumentId, at: Point) -> Option<StoredDocument>;
+        fn scan_documents(query: &'a DocumentQuery, limit: usize, cursor: Option<&'a Cursor>)
+            -> Page<DocumentRecord>;
+    }
+
+    /// Never fails by countdown: a failed session closes its storage too.
+    fn close(&self) -> StorageFuture<'_, ()> {
+        self.inner.close()
+    }
+}

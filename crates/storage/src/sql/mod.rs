@@ -1,0 +1,22 @@
+//! The SQL backend: one schema and one set of statements over any [`SqlDriver`] (spec 11.2).
+//!
+//! One commit is one transaction. Nothing is created before the first commit; until then reads answer empty without
+//! touching SQL. In memory lives only what a reopen can rebuild: the counters of [`marks`], which advance after a
+//! transaction succeeded and never before.
+
+mod chunks;
+mod codec;
+mod commit;
+pub mod driver;
+mod marks;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod native;
+mod read;
+mod rows;
+mod schema;
+mod segments;
+pub mod statements;
+mod store;
+
+pub use driver::{Param, Row, SqlDriver, SqlError, Value};
+pub use store::SqlStorage;

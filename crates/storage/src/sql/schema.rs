@@ -1,0 +1,90 @@
+//! The stored schema: recognised at open, created by the first commit, migrated step by step.
+
+use super::driver::{Param, SqlDriver, SqlError};
+use super::marks::Marks;
+use super::rows::{Reader, backend, bound, exact, write};
+use super::statements::{self as sql, Statement};
+use tidehold_delta::Text;
+use tidehold_session::storage::StorageError;
+
+/// Migration `n` leads from schema `n` to schema `n + 1`; the first creates everything. Never edited once released:
+/// a change of the schema is a new migration.
+const MIGRATIONS: &[&[&Statement]] = &[&[
+    &sql::CREATE_META,
+    &sql::CREATE_CONVERSATIONS,
+    &sql::CREATE_CONVERSATIONS_BY_TASK,
+    &sql::CREATE_CONVERSATIONS_BY_OWNER,
+    &sql::CREATE_ENTRIES,
+    &sql::CREATE_ENTRIES_BY_CONVERSATION,
+    &sql::CREATE_ENTRIES_WITH_HEAD,
+    &sql::CREATE_TASKS,
+    &sql::CREATE_TASKS_LIVE,
+    &sql::CREATE_TASKS_ENDED,
+    &sql::CREATE_SUBMISSIONS,
+    &sql::CREATE_SUBMISSIONS_BY_REQUEST,
+    &sql::CREATE_SUBMISSIONS_LIVE,
+    &sql::CREATE_DOCUMENTS,
+    &sql::CREATE_DOCUMENTS_BY_ADDRESS,
+    &sql::CREATE_DOCUMENT_PARTS,
+    &sql::CREATE_CHUNKS,
+]];
+
+/// The schema this release writes.
+const SCHEMA: u32 = MIGRATIONS.len() as u32;
+
+/// The metadata of a stored session.
+#[derive(Debug)]
+pub(super) struct Meta {
+    pub(super) incarnation: Text,
+    pub(super) marks: Marks,
+}
+
+/// Reads the metadata, migrating an older schema first; `None` when nothing was ever committed.
+///
+/// # Errors
+/// [`StorageError::SchemaTooNew`]; [`StorageError::Corrupt`] when the metadata row is missing.
+pub(super) fn open(driver: &dyn SqlDriver) -> Result<Option<Meta>, StorageError> {
+    let reader = Reader::over(driver);
+    if reader.first(&sql::TABLE_EXISTS, &[Param::Text("meta")])?.is_none() {
+        return Ok(None);
+    }
+    let mut row = reader
+        .first(&sql::META, &[])?
+        .ok_or_else(|| StorageError::Corrupt("the metadata row is missing".into()))?;
+    let found = u32::try_from(row.number()?).unwrap_or(u32::MAX);
+    let incarnation = row.text()?.into();
+    let marks = Marks { id: row.number()?, seq: row.number()? };
+    if found > SCHEMA {
+        return Err(StorageError::SchemaTooNew { found, supported: SCHEMA });
+    }
+    if found < SCHEMA {
+        migrate(driver, MIGRATIONS, found)?;
+    }
+    Ok(Some(Meta { incarnation, marks }))
+}
+
+/// Leads a stored schema to the newest one, in one transaction.
+fn migrate(driver: &dyn SqlDriver, migrations: &[&[&'static Statement]], from: u32) -> Result<(), StorageError> {
+    let target = migrations.len() as u64;
+    let migrate = &mut || -> Result<(), SqlError> {
+        for statement in migrations.iter().skip(from as usize).copied().flatten() {
+            driver.execute(statement, &[])?;
+        }
+        driver.execute(&sql::SET_SCHEMA, &[exact(target)])
+    };
+    driver.transaction(migrate).map_err(backend)
+}
+
+/// Creates the schema, inside the transaction of the first commit.
+pub(super) fn create(driver: &dyn SqlDriver, incarnation: &str, marks: Marks) -> Result<(), StorageError> {
+    for statement in MIGRATIONS.iter().copied().flatten() {
+        write(driver, statement, &[])?;
+    }
+    let params = [exact(u64::from(SCHEMA)), Param::Text(incarnation), bound(marks.id), bound(marks.seq)];
+    write(driver, &sql::INSERT_META, &params)
+}
+
+/// Stores raised marks.
+pub(super) fn set_marks(driver: &dyn SqlDriver, marks: Marks) -> Result<(), StorageError> {
+    write(driver, &sql::SET_MARKS, &[bound(marks.id), bound(marks.seq)])
+}

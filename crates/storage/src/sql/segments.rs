@@ -1,0 +1,117 @@
+//! The content of documents: one segment a line, so that a delta is appended without reading what is there.
+//!
+//! `b SEQ VERSION JSON` is a base, `d SEQ VERSION JSON` a delta (JSON text never holds a line break). In upper case the
+//! last field is not the value but the number of chunks that hold it.
+
+use super::chunks::{self, Place};
+use super::codec::{decode_ops, decode_value};
+use super::driver::SqlDriver;
+use super::rows::Reader;
+use crate::replay::Replay;
+use tidehold_session::storage::StorageError;
+
+/// What a segment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SegmentKind {
+    Base,
+    Delta,
+}
+
+/// A segment to write.
+pub(super) struct NewSegment<'a> {
+    pub(super) kind: SegmentKind,
+    pub(super) seq: u64,
+    pub(super) version: u32,
+    /// The JSON of the base or of the operations.
+    pub(super) text: &'a str,
+}
+
+/// The line of a segment. A long value goes to chunks at `place` first.
+pub(super) fn write(
+    driver: &dyn SqlDriver,
+    place: Place,
+    segment: &NewSegment<'_>,
+) -> Result<String, StorageError> {
+    let NewSegment { kind, seq, version, text } = segment;
+    let count = chunks::needed(text);
+    if count == 0 {
+        let letter = if *kind == SegmentKind::Base { 'b' } else { 'd' };
+        return Ok(format!("{letter} {seq} {version} {text}\n"));
+    }
+    chunks::put(driver, place, text)?;
+    let letter = if *kind == SegmentKind::Base { 'B' } else { 'D' };
+    Ok(format!("{letter} {seq} {version} {count}\n"))
+}
+
+/// Which row a content comes from, which decides where the chunks of its bases are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowKind {
+    /// The `documents` row.
+    Own,
+    /// A `document_parts` row.
+    Part,
+}
+
+/// Replays the segments of one row on top of those before it.
+///
+/// # Errors
+/// [`StorageError::Corrupt`]: a malformed line, a delta without base, a change of version between bases.
+pub(super) fn replay(
+    reader: &Reader<'_>,
+    document: u64,
+    row: RowKind,
+    content: &str,
+    replay: &mut Option<Replay>,
+) -> Result<(), StorageError> {
+    for line in content.lines() {
+        let segment = parse(line)
+            .ok_or_else(|| StorageError::Corrupt(format!("document {document} has a malformed segment")))?;
+        let slot = if row == RowKind::Own && segment.kind == SegmentKind::Base { 0 } else { segment.seq };
+        let loaded;
+        let text = match segment.value {
+            Stored::Inline(text) => text,
+            Stored::Chunks(count) => {
+                loaded = chunks::load(reader, Place { owner: document, slot }, count, String::new())?;
+                &loaded
+            }
+        };
+        match (segment.kind, &mut *replay) {
+            (SegmentKind::Base, replay) => {
+                *replay = Some(Replay::from_base(segment.version, decode_value(text)?));
+            }
+            (SegmentKind::Delta, Some(replay)) => replay.push(segment.version, decode_ops(text)?)?,
+            (SegmentKind::Delta, None) => {
+                return Err(StorageError::Corrupt(format!("document {document} is missing a required base")));
+            }
+        }
+    }
+    Ok(())
+}
+
+struct StoredSegment<'a> {
+    kind: SegmentKind,
+    seq: u64,
+    version: u32,
+    value: Stored<'a>,
+}
+
+enum Stored<'a> {
+    Inline(&'a str),
+    Chunks(u64),
+}
+
+fn parse(line: &str) -> Option<StoredSegment<'_>> {
+    let mut fields = line.splitn(4, ' ');
+    let letter = fields.next()?;
+    let seq = fields.next()?.parse().ok()?;
+    let version = fields.next()?.parse().ok()?;
+    let value = fields.next()?;
+    let (kind, value) = match letter {
+        "b" => (SegmentKind::Base, Stored::Inline(value)),
+        "d" => (SegmentKind::Delta, Stored::Inline(value)),
+        "B" => (SegmentKind::Base, Stored::Chunks(value.parse().ok()?)),
+        "D" => (SegmentKind::Delta, Stored::Chunks(value.parse().ok()?)),
+        _ => return None,
+    };
+    Some(StoredSegment { kind, seq, version, value })
+}

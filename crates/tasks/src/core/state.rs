@@ -1,0 +1,171 @@
+//! The scheduler's mirror: every live task, fed by the open scan and by publications, and by nothing else.
+
+use crate::core::forest::{Forest, Missing};
+use crate::inspection::BlockedReason;
+use crate::task::Wake;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use tidehold_delta::{Json, Text};
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::{JoinPolicy, TaskRecord, TaskState};
+
+/// Everything the core decides from.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Live tasks in id order.
+    pub tasks: BTreeMap<TaskId, LiveTask>,
+    pub forest: Forest,
+    pub queues: Queues,
+    pub stage: Stage,
+    /// Opens with due work since a task last committed, as stored.
+    pub opens: u32,
+    #[cfg(test)]
+    pub sabotage: crate::core::sabotage::Sabotage,
+}
+
+/// How far scheduling has come since the open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing asked for progress yet.
+    #[default]
+    Paused,
+    /// Enabled; what a restart abandons is not marked yet.
+    Restarting,
+    Running,
+    /// Closing, closed or failed.
+    Ended,
+}
+
+/// A live task and what memory knows about it.
+#[derive(Clone, Debug)]
+pub struct LiveTask {
+    pub record: Rc<TaskRecord>,
+    pub fit: Fit,
+    /// The definition's wake for the checkpoint; `Now` where it cannot be asked.
+    pub wake: Wake,
+    /// The active invocation.
+    pub invocation: Option<Mode>,
+    /// Live when this scheduler opened.
+    pub recovered: bool,
+}
+
+/// What an invocation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Run,
+    Abort,
+}
+
+/// What the registry can do with a task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fit {
+    /// Its definition takes it as it is.
+    Fits,
+    /// Stored by an older version; no migration was tried under the present definition.
+    Untried,
+    /// Migrated in memory; the reservation stores it.
+    Migrated { version: u32, input: Json, checkpoint: Json },
+    Blocked { reason: BlockedReason, error: Option<Text> },
+}
+
+/// Conversations that may hold queued inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Queues {
+    /// Whether those queued before the open are among them.
+    pub loaded: bool,
+    pub conversations: BTreeSet<ConversationId>,
+}
+
+/// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it; the
+/// reservation that answers it removes it.
+pub const POKES: &str = "tidehold.pokes";
+
+/// Unanswered pokes of a record.
+pub fn pokes(record: &TaskRecord) -> u64 {
+    record.memos.get(POKES).and_then(Json::as_u64).unwrap_or(0)
+}
+
+impl State {
+    pub fn record(&self, id: TaskId) -> Option<&Rc<TaskRecord>> {
+        self.tasks.get(&id).map(|task| &task.record)
+    }
+
+    pub fn is_live(&self, id: TaskId) -> bool {
+        self.tasks.contains_key(&id)
+    }
+
+    /// Whether tasks are being started.
+    pub fn is_scheduling(&self) -> bool {
+        matches!(self.stage, Stage::Restarting | Stage::Running)
+    }
+
+    /// Owners that live ordinary work holds.
+    pub fn holding(&self) -> BTreeSet<TaskId> {
+        self.forest.holding(self.tasks.keys().copied())
+    }
+
+    /// Whether a live ordinary owner of the task has cancellation intent: then no run phase of it starts.
+    pub fn is_below_intent(&self, id: TaskId) -> bool {
+        let cancels = |owner| self.record(owner).is_some_and(|record| record.cancels_below());
+        self.forest.ordinary_owners(id).any(cancels)
+    }
+
+    /// Whether any live task has cancellation intent.
+    pub fn has_intent(&self) -> bool {
+        self.tasks.values().any(|task| task.record.cancels_below())
+    }
+
+    /// Edges and outcomes that decisions need and the mirror does not know.
+    pub fn missing(&self) -> BTreeSet<Missing> {
+        let mut missing: BTreeSet<Missing> =
+            self.tasks.keys().filter_map(|id| self.forest.missing(*id)).collect();
+        if self.has_intent() {
+            let queues = self.queues.conversations.iter();
+            missing.extend(queues.filter_map(|id| self.forest.missing_above_conversation(*id)));
+        }
+        for on in self.fail_fast_waits().flat_map(|(_, on)| on) {
+            if self.forest.node(*on).is_none() {
+                missing.insert(Missing::Task(*on));
+            }
+        }
+        missing
+    }
+
+    /// Whether queued inputs from before the open must be looked up: only a cascade needs them.
+    pub fn needs_queues(&self) -> bool {
+        !self.queues.loaded && self.has_intent()
+    }
+
+    /// Waiting tasks that share the fate of what they wait for, and that. An abort mark ends the wait.
+    pub fn fail_fast_waits(&self) -> impl Iterator<Item = (TaskId, &Vec<TaskId>)> {
+        self.tasks.iter().filter_map(|(id, task)| match &task.record.state {
+            TaskState::Waiting { on, policy: JoinPolicy::FailFast, .. } if !task.record.abort_requested => {
+                Some((*id, on))
+            }
+            _ => None,
+        })
+    }
+
+    /// Forgets ended owners that nothing live is below.
+    pub fn prune(&mut self) {
+        let live: BTreeSet<TaskId> = self.tasks.keys().copied().collect();
+        let joined = self.fail_fast_waits().flat_map(|(_, on)| on.iter().copied()).collect();
+        self.forest.retain(&live, &self.queues.conversations, &joined);
+    }
+
+    /// Whether a test broke this decision on purpose.
+    #[cfg(test)]
+    pub fn sabotaged(&self, sabotage: crate::core::sabotage::Sabotage) -> bool {
+        self.sabotage == sabotage
+    }
+}
+
+impl LiveTask {
+    /// Whether no installed definition can take it.
+    pub fn blocked(&self) -> Option<BlockedReason> {
+        match &self.fit {
+            Fit::Blocked { reason, .. } => Some(*reason),
+            _ => None,
+        }
+    }
+}

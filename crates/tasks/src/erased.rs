@@ -1,0 +1,70 @@
+//! A task definition without its types, as the registry and the runner hold it.
+
+use crate::fault::TaskFault;
+use crate::runtime::{Access, Runtime};
+use crate::task::{Running, Task, Wake};
+use futures::future::LocalBoxFuture;
+use std::rc::Rc;
+use tidehold_delta::{ConvertError, Json};
+use tidehold_session::records::TaskRecord;
+
+/// Input and checkpoint after a migration.
+pub(crate) struct Migrated {
+    pub input: Json,
+    pub checkpoint: Json,
+}
+
+pub(crate) trait ErasedTask {
+    fn version(&self) -> u32;
+    /// The definition's answer for a stored checkpoint of its own version.
+    fn wake(&self, checkpoint: &Json) -> Result<Wake, ConvertError>;
+    /// Whether a stored input of its own version fits.
+    fn accepts(&self, input: &Json) -> Result<(), ConvertError>;
+    fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Result<Migrated, String>>;
+    fn run(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
+    fn abort(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
+}
+
+/// The erased form of a typed definition.
+pub(crate) struct Typed<T: Task>(pub Rc<T>);
+
+impl<T: Task> ErasedTask for Typed<T> {
+    fn version(&self) -> u32 {
+        T::VERSION
+    }
+
+    fn wake(&self, checkpoint: &Json) -> Result<Wake, ConvertError> {
+        Ok(self.0.wake(&checkpoint.to_typed()?))
+    }
+
+    fn accepts(&self, input: &Json) -> Result<(), ConvertError> {
+        input.to_typed::<T::Input>().map(drop)
+    }
+
+    fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Result<Migrated, String>> {
+        let migrated = self.0.migrate(input, checkpoint, from_version)?;
+        Some(migrated.and_then(|(input, checkpoint)| {
+            let encode = |error: ConvertError| error.to_string();
+            Ok(Migrated {
+                input: Json::from_serialize(&input).map_err(encode)?,
+                checkpoint: Json::from_serialize(&checkpoint).map_err(encode)?,
+            })
+        }))
+    }
+
+    fn run(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+        let definition = Rc::clone(&self.0);
+        Box::pin(async move { definition.run(running(record)?, Runtime::new(access)).await })
+    }
+
+    fn abort(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+        let definition = Rc::clone(&self.0);
+        Box::pin(async move { definition.abort(running(record)?, Runtime::new(access)).await })
+    }
+}
+
+fn running<T: Task>(record: Rc<TaskRecord>) -> Result<Running<T>, TaskFault> {
+    let input = record.input.to_typed()?;
+    let checkpoint = record.checkpoint().ok_or(TaskFault::NotRunning(record.id))?.to_typed()?;
+    Ok(Running { record, input, checkpoint })
+}

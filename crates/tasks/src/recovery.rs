@@ -1,0 +1,52 @@
+//! Opens without progress, counted durably, so that a session that breaks its object backs off (invariant 6).
+
+use crate::limits::{FIRST_BACKOFF_MS, MAX_BACKOFF_MS, PATIENT_OPENS};
+use tidehold_delta::{Json, json};
+use tidehold_session::documents::{DocDef, Scope, Semantics};
+use tidehold_session::host::Millis;
+use tidehold_session::{SessionError, Tx};
+
+/// `{ opensWithoutProgress }`: opens with due work since a task last committed.
+pub static RECOVERY: DocDef = DocDef {
+    kind: "tidehold.recovery",
+    version: 1,
+    semantics: Semantics::Session,
+    initial: || json!({ "opensWithoutProgress": 0 }),
+    // One small number: a base each time keeps it one row without deltas.
+    checkpoint_when: |_, _, _| true,
+};
+
+const MEMBER: &str = "opensWithoutProgress";
+
+/// The counter in a value of [`RECOVERY`].
+pub(crate) fn read(value: &Json) -> u32 {
+    value.get(MEMBER).and_then(Json::as_u64).and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+}
+
+/// Stages the counter.
+pub(crate) async fn write(tx: &Tx, opens: u32) -> Result<(), SessionError> {
+    let draft = tx.doc(&RECOVERY, Scope::Session).await?;
+    draft.at(MEMBER).set(u64::from(opens))?;
+    Ok(())
+}
+
+/// How far the alarm backs off after so many opens; 0 while patience lasts.
+pub fn backoff(opens: u32) -> Millis {
+    match opens.checked_sub(PATIENT_OPENS + 1) {
+        None => 0,
+        // Beyond 16 doublings the cap holds anyway.
+        Some(doublings) => (FIRST_BACKOFF_MS << doublings.min(16)).min(MAX_BACKOFF_MS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_back_off_starts_with_the_third_open_and_ends_at_an_hour() {
+        let minutes: Vec<_> = (0..12).map(|opens| backoff(opens) / 1_000).collect();
+        assert_eq!(minutes, [0, 0, 0, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
+        assert_eq!(backoff(u32::MAX), MAX_BACKOFF_MS);
+    }
+}

@@ -1,0 +1,106 @@
+//! What a task is (spec 5.1): a typed definition whose phases are one `match` on its checkpoint.
+
+use crate::fault::TaskFault;
+use crate::runtime::Runtime;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::rc::Rc;
+use tidehold_delta::{Json, Text};
+use tidehold_session::host::Millis;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::{JoinPolicy, TaskOutcomeError, TaskRecord};
+
+/// When a task at a checkpoint needs the object again if its memory is lost (invariant 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// As soon as possible: there is work to do.
+    Now,
+    /// Not before this time: a back-off, a poll, a timeout.
+    At(Millis),
+    /// Only when something outside happens: a remote call answers, a human approves. Whoever learns of it pokes the
+    /// task ([`crate::Scheduler::poke_in`]), in the commit that stores what happened.
+    External,
+}
+
+/// A task definition. Checkpoints are enums, tagged by `phase`, so that `run` matches exhaustively.
+pub trait Task: Sized + 'static {
+    /// Stored with every task of this kind.
+    const NAME: &'static str;
+    /// Positive; stored with every task. Raise it with any change of `Input` or `Checkpoint` that old data does not fit,
+    /// and implement [`Task::migrate`].
+    const VERSION: u32;
+    type Input: Serialize + DeserializeOwned + 'static;
+    type Checkpoint: Serialize + DeserializeOwned + 'static;
+    type Outcome: Serialize + DeserializeOwned + 'static;
+
+    /// Checkpoint of a new task.
+    fn initial(&self, input: &Self::Input) -> Self::Checkpoint;
+
+    /// When the task at this checkpoint wants to run again. Pure.
+    fn wake(&self, checkpoint: &Self::Checkpoint) -> Wake;
+
+    /// One call runs one phase: it may commit several times around one effect and returns once a commit changed the
+    /// checkpoint, or settled or parked the task. Returning without either faults the task, as does an error. It must be
+    /// safe to start again from the committed checkpoint: after a crash it will be.
+    fn run(
+        &self,
+        task: Running<Self>,
+        runtime: Runtime<Self>,
+    ) -> impl Future<Output = Result<(), TaskFault>>;
+
+    /// Runs once after an abort mark, when everything the task owns has ended, and commits the outcome.
+    fn abort(
+        &self,
+        task: Running<Self>,
+        runtime: Runtime<Self>,
+    ) -> impl Future<Output = Result<(), TaskFault>>;
+
+    /// Input and checkpoint of this version from those of an older one. `None`: not supported. Pure.
+    fn migrate(
+        &self,
+        input: Json,
+        checkpoint: Json,
+        from_version: u32,
+    ) -> Option<Result<(Self::Input, Self::Checkpoint), String>> {
+        let _unsupported = (input, checkpoint, from_version);
+        None
+    }
+}
+
+/// A running task as its phase sees it.
+pub struct Running<T: Task> {
+    /// The committed record the phase started from.
+    pub record: Rc<TaskRecord>,
+    pub input: T::Input,
+    pub checkpoint: T::Checkpoint,
+}
+
+/// What a task commits for itself.
+pub enum Next<C, R> {
+    /// Goes on at another checkpoint.
+    Continue(C),
+    /// Ends the invocation; goes on at `checkpoint` once every task in `on` has ended or `until` has passed. An empty
+    /// `on` with an `until` is a durable sleep that a poke ends early; without one it resumes in the next pass.
+    Wait { checkpoint: C, on: Vec<TaskId>, policy: JoinPolicy, until: Option<Millis> },
+    /// Ends the task, or holds this outcome until its owned work has ended.
+    Finish(Outcome<R>),
+}
+
+/// The outcomes a task can give itself.
+pub enum Outcome<R> {
+    Completed(R),
+    Failed { error: TaskOutcomeError, result: Option<R> },
+    Aborted { reason: Option<Text>, result: Option<R> },
+}
+
+impl<R> Outcome<R> {
+    /// A failure without a result.
+    pub fn failed(message: impl Into<Text>) -> Self {
+        Self::Failed { error: TaskOutcomeError { message: message.into(), detail: None }, result: None }
+    }
+
+    /// An abort without a reason or a result.
+    pub fn aborted() -> Self {
+        Self::Aborted { reason: None, result: None }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a deployment configures: the variable `TIDEHOLD_CONFIG`, read as a whole or not at all.
+//!
+//! [`parse()`] turns its text into a typed [`Config`] or into the first problem with its path. Unknown members are
+//! problems too: a misspelt limit that silently keeps its default is found by nobody. Secrets are never here; a
+//! provider names the secret that holds its key.
+
+mod parse;
+mod policy;
+mod providers;
+mod reader;
+
+pub use parse::parse;
+pub use policy::{Cors, Limits, RemoteTool};
+pub use providers::{Api, Cost, HarnessConfig, ModelConfig, ModelName, Provider, Role};
+
+use std::collections::BTreeMap;
+use tidehold_delta::Json;
+
+/// The whole configuration. Names of maps are what callers and other members refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    pub providers: BTreeMap<String, Provider>,
+    pub harnesses: BTreeMap<String, HarnessConfig>,
+    pub roles: BTreeMap<String, Role>,
+    /// An object; its members are those of the harness settings, and are read there.
+    pub settings: Json,
+    pub remote_tools: Vec<RemoteTool>,
+    /// Names of tools whose calls need an approval.
+    pub approve: Vec<String>,
+    pub limits: Limits,
+    pub cors: Cors,
+}
+
+/// The first problem of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct ConfigError {
+    /// Member names joined by dots; `TIDEHOLD_CONFIG` for the text itself.
+    pub path: String,
+    pub message: String,
+}

@@ -1,0 +1,26 @@
+//! Every limit of the platform side, with its reason.
+
+/// A comment is written to an idle event stream this often, so that proxies and clients can tell quiet from dead.
+pub const HEARTBEAT_MS: u64 = 15_000;
+
+/// White space is written to a waiting foreground call this often, for the same reason.
+pub const WAITING_BYTE_MS: u64 = 15_000;
+
+/// Undelivered batches of one stream before they collapse into a snapshot (spec 9.4, http.md "Streams").
+pub const OUTBOX_BATCHES: usize = 100;
+
+/// Undelivered bytes of one stream before they collapse into a snapshot: hundreds of slow readers must fit into the
+/// isolate's 128 MB beside the sessions.
+pub const OUTBOX_BYTES: usize = 1024 * 1024;
+
+/// `setTimeout` counts in a signed 32-bit integer; longer sleeps are taken in pieces.
+pub const LONGEST_TIMEOUT_MS: u64 = i32::MAX as u64;
+
+/// Nesting of the configuration, from its root: remote tools carry JSON Schemas.
+pub const CONFIG_DEPTH: usize = 128;
+
+/// Nesting of a request body, from its root (http.md "Addressing, auth, limits").
+pub const BODY_DEPTH: usize = 128;
+
+/// What a failed session tells its caller to wait before the next request reopens it.
+pub const REOPEN_AFTER_SECONDS: u32 = 1;

@@ -1,0 +1,79 @@
+//! The object's single alarm.
+//!
+//! Setting and deleting take effect in the turn of the call, together with the SQL writes around it: the promise only
+//! tells when that turn is durable, which the output gate waits for anyway. Each setting is a billed row, so callers
+//! compare with [`Alarm::stored`] first.
+
+use crate::platform::host::spawn_caught;
+use crate::platform::storage::{ObjectStorage, describe};
+use js_sys::Promise;
+use js_sys::futures::JsFuture;
+use std::cell::Cell;
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+
+/// Handle to the alarm of one object. Clones share what is known about it.
+#[derive(Clone)]
+pub struct Alarm {
+    storage: ObjectStorage,
+    known: Rc<Cell<Option<u64>>>,
+    on_failure: Rc<dyn Fn(String)>,
+}
+
+/// The platform refused to read or write the alarm.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("alarm: {0}")]
+pub struct AlarmError(String);
+
+impl Alarm {
+    /// Reads the stored alarm once. `on_failure` is told when a later setting was not made durable; the session
+    /// cannot go on then, because its unsettled work might have no wake (invariant 6).
+    pub async fn read(storage: ObjectStorage, on_failure: Rc<dyn Fn(String)>) -> Result<Self, AlarmError> {
+        let promise = storage.get_alarm().map_err(refused)?;
+        let at = JsFuture::from(promise).await.map_err(refused)?;
+        let known = Rc::new(Cell::new(at.as_f64().map(|at| at as u64)));
+        Ok(Self { storage, known, on_failure })
+    }
+
+    /// When it will fire, in milliseconds since the Unix epoch; `None` when none is set. A fired alarm is none.
+    pub fn stored(&self) -> Option<u64> {
+        self.known.get()
+    }
+
+    /// The alarm handler runs: the platform has consumed the alarm.
+    pub fn fired(&self) {
+        self.known.set(None);
+    }
+
+    /// Sets it to `at`, or to the earliest moment when `at` is past.
+    pub fn set(&self, at: u64) -> Result<(), AlarmError> {
+        let promise = self.storage.set_alarm(at as f64).map_err(refused)?;
+        self.known.set(Some(at));
+        self.watch(promise);
+        Ok(())
+    }
+
+    /// Deletes it. Free when none is set.
+    pub fn clear(&self) -> Result<(), AlarmError> {
+        if self.known.get().is_none() {
+            return Ok(());
+        }
+        let promise = self.storage.delete_alarm().map_err(refused)?;
+        self.known.set(None);
+        self.watch(promise);
+        Ok(())
+    }
+
+    fn watch(&self, promise: Promise) {
+        let on_failure = Rc::clone(&self.on_failure);
+        spawn_caught(async move {
+            if let Err(thrown) = JsFuture::from(promise).await {
+                on_failure(describe(&thrown));
+            }
+        });
+    }
+}
+
+fn refused(thrown: JsValue) -> AlarmError {
+    AlarmError(describe(&thrown))
+}

@@ -1,0 +1,121 @@
+//! [`SqlDriver`] over the object's SQLite.
+
+use crate::platform::storage::{ObjectSql, ObjectStorage, describe};
+use js_sys::{Array, JsString, Uint8Array};
+use std::cell::{Cell, RefCell};
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Statement, Value};
+use wasm_bindgen::{JsCast, JsValue};
+
+/// The database of one object.
+pub struct ObjectDriver {
+    storage: ObjectStorage,
+    sql: ObjectSql,
+    // By statement id. Per object and never shared: a JavaScript handle belongs to the context that made it
+    // (invariant 11).
+    texts: RefCell<Vec<Option<JsString>>>,
+    rows_written: Cell<u64>,
+}
+
+impl ObjectDriver {
+    pub fn new(storage: ObjectStorage) -> Self {
+        let sql = storage.sql();
+        Self { storage, sql, texts: RefCell::default(), rows_written: Cell::new(0) }
+    }
+
+    /// Bytes of the database, free pages included.
+    pub fn database_size(&self) -> u64 {
+        self.sql.database_size() as u64
+    }
+
+    fn text(&self, statement: &'static Statement) -> JsString {
+        let mut texts = self.texts.borrow_mut();
+        if texts.len() <= statement.id {
+            texts.resize(statement.id + 1, None);
+        }
+        match texts.get_mut(statement.id) {
+            Some(slot) => slot.get_or_insert_with(|| JsString::from(statement.sql)).clone(),
+            None => JsString::from(statement.sql),
+        }
+    }
+
+    /// Runs the statement to its end and returns its rows.
+    fn run(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Array, SqlError> {
+        let bound = Array::new_with_length(params.len() as u32);
+        for (position, param) in (0..).zip(params) {
+            bound.set(position, js_param(param));
+        }
+        let cursor = self.sql.exec(&self.text(statement), &bound).map_err(failed)?;
+        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(failed)?;
+        self.rows_written.set(self.rows_written.get() + cursor.rows_written() as u64);
+        Ok(rows)
+    }
+}
+
+impl SqlDriver for ObjectDriver {
+    fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError> {
+        self.run(statement, params)?.iter().map(|row| read_row(&row)).collect()
+    }
+
+    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
+        self.run(statement, params).map(drop)
+    }
+
+    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
+        // The runtime rolls back on an exception and throws it on; the error itself is kept beside it, so that it
+        // does not pass through JavaScript.
+        let mut failure = None;
+        let outcome = self.storage.transaction_sync(&mut || match body() {
+            Ok(()) => Ok(JsValue::UNDEFINED),
+            Err(error) => {
+                failure = Some(error);
+                Err(JsValue::from_str("rolled back"))
+            }
+        });
+        match (failure, outcome) {
+            (Some(error), _) => Err(error),
+            (None, Err(thrown)) => Err(failed(thrown)),
+            (None, Ok(_)) => Ok(()),
+        }
+    }
+
+    fn rows_written(&self) -> u64 {
+        self.rows_written.get()
+    }
+}
+
+fn failed(thrown: JsValue) -> SqlError {
+    SqlError(describe(&thrown))
+}
+
+fn js_param(param: &Param<'_>) -> JsValue {
+    match param {
+        Param::Null => JsValue::NULL,
+        // Every integer of the schema is within ±(2^53-1).
+        Param::Integer(number) => JsValue::from_f64(*number as f64),
+        Param::Text(text) => JsValue::from_str(text),
+        Param::Blob(bytes) => Uint8Array::from(*bytes).into(),
+    }
+}
+
+fn read_row(row: &JsValue) -> Result<Row, SqlError> {
+    row.unchecked_ref::<Array>().iter().map(|cell| read_cell(&cell)).collect()
+}
+
+fn read_cell(cell: &JsValue) -> Result<Value, SqlError> {
+    if let Some(text) = cell.as_string() {
+        return Ok(Value::Text(text));
+    }
+    if let Some(number) = cell.as_f64() {
+        return match number.fract() == 0.0 && number.abs() <= js_sys::Number::MAX_SAFE_INTEGER {
+            true => Ok(Value::Integer(number as i64)),
+            false => Err(SqlError(format!("{number} is no integer of the schema"))),
+        };
+    }
+    if cell.is_null() {
+        return Ok(Value::Null);
+    }
+    match cell.dyn_ref::<js_sys::ArrayBuffer>() {
+        Some(buffer) => Ok(Value::Blob(Uint8Array::new(buffer).to_vec())),
+        None => Err(SqlError(format!("unexpected cell {cell:?}"))),
+    }
+}

@@ -1,0 +1,91 @@
+//! One call from the Worker to an object.
+
+use super::Operation;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// Everything about a call but its body.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call<Op = Operation> {
+    pub operation: Op,
+    pub caller: Caller,
+    /// The name in the route; objects do not know their own.
+    pub session: String,
+    pub accept: Accept,
+    /// From `if-incarnation`: the write is meant for this incarnation only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_incarnation: Option<String>,
+    /// Names this call in logs.
+    pub request_id: String,
+    /// W3C trace context of the client, passed on to whatever the call causes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
+}
+
+/// Who calls, after authentication and the check of scopes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    pub project: String,
+    /// `sub` of a JWT.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// False in dev mode only.
+    pub rate_limited: bool,
+}
+
+/// What kind of answer the client can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Accept {
+    Json,
+    EventStream,
+}
+
+/// `value` as JSON in ASCII, which is what a header can carry unharmed.
+pub fn to_ascii_json(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    let json = serde_json::to_string(value)?;
+    let mut ascii = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character.is_ascii() {
+            true => ascii.push(character),
+            // Outside ASCII only strings have characters, where an escape means the same.
+            false => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
+        }
+    }
+    Ok(ascii)
+}
+
+/// The reverse of [`to_ascii_json`].
+pub fn from_ascii_json<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{ConversationKey, Order};
+    use tidehold_session::ids::ConversationId;
+
+    #[test]
+    fn calls_survive_a_header() {
+        let call = Call {
+            operation: Operation::ListEntries {
+                conversation: ConversationKey::Id(ConversationId(7)),
+                cursor: Some("päge \u{1F30A}\n".to_owned()),
+                limit: Some(20),
+                order: Some(Order::Ascending),
+            },
+            caller: Caller { project: "p".to_owned(), subject: None, rate_limited: true },
+            session: "s".to_owned(),
+            accept: Accept::Json,
+            if_incarnation: None,
+            request_id: "r".to_owned(),
+            traceparent: None,
+        };
+        let header = to_ascii_json(&call).unwrap();
+        assert!(header.chars().all(|c| (' '..='~').contains(&c)), "{header}");
+        assert_eq!(from_ascii_json::<Call>(&header).unwrap(), call);
+    }
+}

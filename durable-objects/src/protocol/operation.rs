@@ -1,0 +1,88 @@
+//! What can be asked of a session.
+
+use serde::{Deserialize, Serialize};
+use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, SubmissionId};
+
+/// One operation of one session, as the route names it. Bodies travel beside it as text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Operation {
+    /// Runs one of the contract tools on the arguments in the body.
+    CallTool { tool: String },
+    /// What the session is doing and how large it is.
+    Inspect,
+    /// Conversations, oldest first.
+    ListConversations { cursor: Option<String>, limit: Option<u32> },
+    /// A new conversation; body `{agent?, remoteTools?}`.
+    CreateConversation,
+    /// One conversation with its resolved agent and usage.
+    GetConversation { conversation: ConversationKey },
+    /// Admits the input or write in the body.
+    Submit { conversation: ConversationKey },
+    /// One submission; held back until it settled or `wait_seconds` passed.
+    GetSubmission { submission: SubmissionId, wait_seconds: Option<u32> },
+    /// A page of the transcript.
+    ListEntries {
+        conversation: ConversationKey,
+        cursor: Option<String>,
+        limit: Option<u32>,
+        order: Option<Order>,
+    },
+    /// The event stream, or its snapshot, by what the client accepts. `after` is the position it holds.
+    WatchEvents { conversation: ConversationKey, after: Option<String> },
+}
+
+impl Operation {
+    /// Whether it is a contract tool call, whose failures are receipts.
+    pub fn is_tool_call(&self) -> bool {
+        matches!(self, Self::CallTool { .. })
+    }
+
+    /// How long the object may hold the answer back on purpose.
+    pub fn wait_seconds(&self) -> u32 {
+        match self {
+            Self::GetSubmission { wait_seconds, .. } => wait_seconds.unwrap_or(0),
+            _ => 0,
+        }
+    }
+}
+
+/// A conversation as clients name it: `root` is a name of its own, because the first write to it creates it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "u64", into = "u64")]
+pub enum ConversationKey {
+    Root,
+    Id(ConversationId),
+}
+
+impl ConversationKey {
+    pub fn id(self) -> ConversationId {
+        match self {
+            Self::Root => ROOT_CONVERSATION_ID,
+            Self::Id(id) => id,
+        }
+    }
+}
+
+impl From<u64> for ConversationKey {
+    fn from(id: u64) -> Self {
+        match ConversationId(id) {
+            ROOT_CONVERSATION_ID => Self::Root,
+            id => Self::Id(id),
+        }
+    }
+}
+
+impl From<ConversationKey> for u64 {
+    fn from(key: ConversationKey) -> Self {
+        key.id().0
+    }
+}
+
+/// Order of a page of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    Ascending,
+    Descending,
+}

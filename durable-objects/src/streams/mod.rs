@@ -1,0 +1,41 @@
+//! Answers that take their time: event streams and waiting foreground calls.
+//!
+//! [`outbox`] is where a session's publications wait for one reader: filled in the turn of the commit, never blocking
+//! it. [`sse`] carries frames to the client, [`waiting`] keeps a foreground call alive. Both write through
+//! [`body::Body`], the only kind of response stream whose bytes the output gate holds back (invariant 2).
+
+pub mod body;
+pub mod outbox;
+pub mod sse;
+pub mod waiting;
+
+use std::rc::Rc;
+
+/// One event for one reader. Text is shared: a commit is encoded once for all its readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub kind: FrameKind,
+    /// `<incarnation>-<seq>` of the commit that made it true.
+    pub id: Rc<str>,
+    /// One JSON value, without line breaks.
+    pub data: Rc<str>,
+}
+
+/// What a frame is to its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Replaces everything the reader holds.
+    Snapshot,
+    /// Applies on top of what the reader holds.
+    Batch,
+}
+
+impl FrameKind {
+    /// The SSE event name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Batch => "batch",
+        }
+    }
+}

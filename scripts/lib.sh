@@ -1,0 +1,37 @@
+# Shared by the scripts beside it: where things are, and how a long step shows that it is alive. Sourced, never run.
+
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+TOOLS="$ROOT/.tools"
+
+WORKER_BUILD_VERSION=0.8.7
+# Must equal the `wasm-bindgen` pin of the root Cargo.toml: the tool refuses the output of another version.
+WASM_BINDGEN_VERSION=0.2.130
+
+export PATH="$TOOLS/bin:$HOME/.cargo/bin:$PATH"
+# worker-build would otherwise fetch these from GitHub.
+export WASM_BINDGEN_BIN="$TOOLS/bin/wasm-bindgen"
+export WASM_OPT_BIN="$ROOT/node_modules/binaryen/bin/wasm-opt"
+export ESBUILD_BIN="$ROOT/node_modules/esbuild/bin/esbuild"
+export WRANGLER_SEND_METRICS=false
+# Quiet on networks without GitHub or Cloudflare; nothing here needs either.
+export WRANGLER_HIDE_BANNER=true CARGO_TERM_PROGRESS_WHEN=never
+
+say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
+fail() { printf '\n\033[31merror:\033[0m %s\n' "$*" >&2; exit 1; }
+
+# step TITLE COMMAND...: runs the command with its output, says every ten seconds that it still runs, and how long it
+# took. Fails the script when the command fails.
+step() {
+  local title="$1" started=$SECONDS ticker status=0
+  shift
+  say "$title"
+  ( while sleep 10; do printf '    … %s: %d s\n' "$title" "$((SECONDS - started))"; done ) &
+  ticker=$!
+  "$@" </dev/null || status=$?
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  [ "$status" -eq 0 ] || fail "$title failed with status $status after $((SECONDS - started)) s"
+  printf '    %s: done in %d s\n' "$title" "$((SECONDS - started))"
+}

@@ -1,25 +1,22 @@
-//! placeholder
-use std::panic::AssertUnwindSafe;
-use worker::{DurableObject, Env, Request, Response, State, durable_object};
+//! `tidehold-durable-objects`: one session in one Durable Object.
+//!
+//! Lives here: the object class ([`SessionObject`]), the frame that opens a session on demand and keeps a panic inside
+//! it ([`frame`]), the adapters from the crates' traits to the platform ([`platform`]: clock, timers, spawning, SQL,
+//! alarm, fetch), event streams ([`streams`]), the deployment's configuration ([`config`]), and the vocabulary shared
+//! with the Worker ([`protocol`]). May not live here: session logic (crates/harness and below decide; [`ops`] only
+//! calls them), HTTP status codes and authentication (the Worker's), any state shared between two objects.
+//!
+//! Start reading at [`protocol`] (what arrives), then [`frame`] (what every object does with it), then [`ops`].
 
-#[durable_object]
-pub struct SessionObject {
-    state: AssertUnwindSafe<State>,
-}
+pub mod app;
+pub mod config;
+pub mod frame;
+pub mod limits;
+pub mod object;
+pub mod ops;
+pub mod platform;
+pub mod protocol;
+mod rate;
+pub mod streams;
 
-impl DurableObject for SessionObject {
-    fn new(state: State, _env: Env) -> Self {
-        Self { state: AssertUnwindSafe(state) }
-    }
-    async fn fetch(&self, _request: Request) -> worker::Result<Response> {
-        self.state.storage().set_alarm(5000).await?;
-        Response::ok("hello")
-    }
-    async fn alarm(&self) -> worker::Result<Response> {
-        worker::console_log!("alarm fired");
-        Response::ok("")
-    }
-    async fn websocket_message(&self, _ws: worker::WebSocket, _m: worker::WebSocketIncomingMessage) -> worker::Result<()> { Ok(()) }
-    async fn websocket_close(&self, _ws: worker::WebSocket, _code: usize, _reason: String, _clean: bool) -> worker::Result<()> { Ok(()) }
-    async fn websocket_error(&self, _ws: worker::WebSocket, _e: worker::Error) -> worker::Result<()> { Ok(()) }
-}
+pub use object::SessionObject;

@@ -1,5 +1,8 @@
 //! Immutable application of batches (durable spec section 3.4; order of checks as in Chord Delta).
 
+#[cfg(test)]
+mod tests;
+
 use crate::scratch::Scratch;
 use crate::{ApplyError, Json, Op};
 
@@ -27,7 +30,9 @@ pub fn apply(base: Option<&Json>, ops: &[Op]) -> Result<Json, ApplyError> {
 /// An operation is decoded when it is reached, so a malformed one fails after the effect of its
 /// predecessors has been checked: the error is always that of the first operation that fails.
 pub fn apply_batch(base: Option<&Json>, batch: &Json) -> Result<Json, ApplyError> {
-    let tuples = batch.as_array().ok_or(ApplyError::Type("batch is not an array".into()))?;
+    let tuples = batch
+        .as_array()
+        .ok_or(ApplyError::Type("batch is not an array".into()))?;
     let mut scratch = Scratch::new(base.cloned());
     for tuple in tuples {
         scratch.step(&Op::decode(tuple)?)?;

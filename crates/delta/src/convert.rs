@@ -2,6 +2,8 @@
 
 mod key;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::fmt;

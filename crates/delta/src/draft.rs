@@ -9,6 +9,8 @@ mod assign;
 mod emit;
 mod open;
 mod overlay;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::cell::RefCell;
@@ -68,17 +70,24 @@ pub struct Prepared {
 impl Change {
     /// Opens a change of `base`. Constant time; `base` is never modified.
     pub fn begin(base: Json) -> Change {
-        Change { shared: Rc::new(RefCell::new(Some(Open::new(base)))) }
+        Change {
+            shared: Rc::new(RefCell::new(Some(Open::new(base)))),
+        }
     }
 
     /// A handle to the root of the value.
     pub fn draft(&self) -> Draft {
-        Draft { shared: self.shared.clone(), path: Path::new() }
+        Draft {
+            shared: self.shared.clone(),
+            path: Path::new(),
+        }
     }
 
     /// Whether an edit was recorded. Edits that cancel out still count.
     pub fn is_dirty(&self) -> bool {
-        self.shared.try_borrow().is_ok_and(|open| open.as_ref().is_some_and(Open::is_dirty))
+        self.shared
+            .try_borrow()
+            .is_ok_and(|open| open.as_ref().is_some_and(Open::is_dirty))
     }
 
     /// Revokes all handles and emits the operations.
@@ -119,7 +128,10 @@ impl Draft {
     pub fn at(&self, key: impl Into<Segment>) -> Draft {
         let mut path = self.path.clone();
         path.push(key.into());
-        Draft { shared: self.shared.clone(), path }
+        Draft {
+            shared: self.shared.clone(),
+            path,
+        }
     }
 
     /// The present value with all edits so far, `None` when there is nothing at this place.

@@ -10,6 +10,8 @@ mod parse;
 mod print;
 mod serde_impl;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

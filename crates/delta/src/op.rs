@@ -19,7 +19,12 @@ pub enum Op {
     /// `["t", path, count]`: drops the first `count` code units of the string there, at most all.
     TrimStart(Path, u64),
     /// `["p", path, index, remove, items]`: array splice; index and removal clamp to the length.
-    Splice { path: Path, index: u64, remove: u64, items: Array },
+    Splice {
+        path: Path,
+        index: u64,
+        remove: u64,
+        items: Array,
+    },
     /// `["m", path, permutation]`: new element *i* is old element `permutation[i]`.
     Move(Path, Vec<u64>),
 }
@@ -31,7 +36,9 @@ impl Op {
     /// [`ApplyError::Type`] for a malformed tuple, [`ApplyError::UnsafePath`] for a bad segment.
     pub fn decode(tuple: &Json) -> Result<Op, ApplyError> {
         let tuple = tuple.as_array().map(Array::to_vec).unwrap_or_default();
-        let Some((verb, rest)) = tuple.split_first() else { return malformed("op is not a tuple") };
+        let Some((verb, rest)) = tuple.split_first() else {
+            return malformed("op is not a tuple");
+        };
         match (verb.as_str(), rest) {
             (Some("r"), [value]) => Ok(Op::Replace(value.clone())),
             (Some("r"), _) => malformed("r arity"),
@@ -48,10 +55,21 @@ impl Op {
             (Some("t"), _) => malformed("t shape"),
             (Some("p"), [path, index, remove, items]) => {
                 let path = decode_path(path)?;
-                let Some(index) = natural(index) else { return malformed("p index") };
-                let Some(remove) = natural(remove) else { return malformed("p remove") };
-                let Some(items) = items.as_array() else { return malformed("p items") };
-                Ok(Op::Splice { path, index, remove, items: items.clone() })
+                let Some(index) = natural(index) else {
+                    return malformed("p index");
+                };
+                let Some(remove) = natural(remove) else {
+                    return malformed("p remove");
+                };
+                let Some(items) = items.as_array() else {
+                    return malformed("p items");
+                };
+                Ok(Op::Splice {
+                    path,
+                    index,
+                    remove,
+                    items: items.clone(),
+                })
             }
             (Some("p"), _) => malformed("p arity"),
             (Some("m"), [path, order]) => {
@@ -66,7 +84,9 @@ impl Op {
                 }
             }
             (Some("m"), _) => malformed("m arity"),
-            _ => Err(ApplyError::Type(format!("unknown op verb: {}", loose_text(verb, 8)).into())),
+            _ => Err(ApplyError::Type(
+                format!("unknown op verb: {}", loose_text(verb, 8)).into(),
+            )),
         }
     }
 
@@ -79,16 +99,23 @@ impl Op {
             Op::Delete(path) => Json::array(["d".into(), encode_path(path)]),
             Op::Append(path, text) => Json::array(["a".into(), encode_path(path), text.into()]),
             Op::TrimStart(path, units) => Json::array(["t".into(), encode_path(path), count(units)]),
-            Op::Splice { path, index, remove, items } => Json::array([
+            Op::Splice {
+                path,
+                index,
+                remove,
+                items,
+            } => Json::array([
                 "p".into(),
                 encode_path(path),
                 count(index),
                 count(remove),
                 Json::Array(items.clone()),
             ]),
-            Op::Move(path, order) => {
-                Json::array(["m".into(), encode_path(path), Json::array(order.iter().map(count))])
-            }
+            Op::Move(path, order) => Json::array([
+                "m".into(),
+                encode_path(path),
+                Json::array(order.iter().map(count)),
+            ]),
         }
     }
 
@@ -136,7 +163,11 @@ fn malformed<T>(tag: &'static str) -> Result<T, ApplyError> {
 
 fn leaf_path(value: &Json) -> Result<Path, ApplyError> {
     let path = decode_path(value)?;
-    if path.is_empty() { malformed("path is empty") } else { Ok(path) }
+    if path.is_empty() {
+        malformed("path is empty")
+    } else {
+        Ok(path)
+    }
 }
 
 /// A non-negative integer as JavaScript's `Number.isInteger` sees it; huge ones saturate, which only a

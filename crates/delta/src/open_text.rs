@@ -16,7 +16,12 @@ pub(crate) struct OpenText {
 
 impl OpenText {
     pub(crate) fn new(path: &[Segment], text: Text) -> OpenText {
-        OpenText { path: path.to_vec(), head: text, from: 0, tail: String::new() }
+        OpenText {
+            path: path.to_vec(),
+            head: text,
+            from: 0,
+            tail: String::new(),
+        }
     }
 
     pub(crate) fn append(&mut self, text: &str) {
@@ -46,7 +51,11 @@ impl OpenText {
     /// The whole text.
     pub(crate) fn text(self) -> Text {
         let left = self.head.get(self.from..).unwrap_or_default();
-        if self.tail.is_empty() && self.from == 0 { self.head } else { [left, &self.tail].concat().into() }
+        if self.tail.is_empty() && self.from == 0 {
+            self.head
+        } else {
+            [left, &self.tail].concat().into()
+        }
     }
 }
 
@@ -72,7 +81,11 @@ impl OpenTexts {
     /// Takes out those at `path` or below.
     pub(crate) fn take_below(&mut self, path: &[Segment]) -> Vec<OpenText> {
         // Nearly always nothing is open, or nothing here.
-        if !self.0.iter().any(|open| crate::path::is_at_or_below(&open.path, path)) {
+        if !self
+            .0
+            .iter()
+            .any(|open| crate::path::is_at_or_below(&open.path, path))
+        {
             return Vec::new();
         }
         let (taken, kept) = std::mem::take(&mut self.0)

@@ -76,7 +76,11 @@ impl Segment {
     }
 
     fn checked(self) -> Result<Segment, ApplyError> {
-        if self.is_reserved() { Err(ApplyError::UnsafePath(self.member().to_string())) } else { Ok(self) }
+        if self.is_reserved() {
+            Err(ApplyError::UnsafePath(self.member().to_string()))
+        } else {
+            Ok(self)
+        }
     }
 }
 
@@ -122,7 +126,9 @@ impl From<&Segment> for Json {
 
 /// Reads the path of an operation; every segment is checked.
 pub(crate) fn decode_path(value: &Json) -> Result<Path, ApplyError> {
-    let segments = value.as_array().ok_or(ApplyError::Type("path is not an array".into()))?;
+    let segments = value
+        .as_array()
+        .ok_or(ApplyError::Type("path is not an array".into()))?;
     segments.iter().map(Segment::decode).collect()
 }
 

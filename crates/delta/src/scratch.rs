@@ -25,7 +25,10 @@ enum Spot {
 
 impl Scratch {
     pub(crate) fn new(root: Option<Json>) -> Scratch {
-        Scratch { root, open: OpenTexts::default() }
+        Scratch {
+            root,
+            open: OpenTexts::default(),
+        }
     }
 
     /// The value; `null` if there never was one.
@@ -63,7 +66,12 @@ impl Scratch {
                 Ok(())
             }
             Op::TrimStart(path, units) => self.open_text(path)?.trim_start(*units),
-            Op::Splice { path, index, remove, items } => {
+            Op::Splice {
+                path,
+                index,
+                remove,
+                items,
+            } => {
                 self.array_at(path)?;
                 let payload = Json::Array(items.clone());
                 check_payload(&payload, path.len())?;
@@ -138,7 +146,9 @@ impl Scratch {
                 self.close(evicted);
             }
         }
-        self.open.get_mut(path).ok_or_else(|| ApplyError::unresolvable(path))
+        self.open
+            .get_mut(path)
+            .ok_or_else(|| ApplyError::unresolvable(path))
     }
 
     fn close_below(&mut self, path: &[Segment]) {
@@ -177,13 +187,17 @@ impl Scratch {
             if let (Json::Array(_), Segment::Key(_)) = (node, segment) {
                 return Err(ApplyError::unsafe_segment(segment));
             }
-            node = segment.child(node).ok_or_else(|| ApplyError::unresolvable(path))?;
+            node = segment
+                .child(node)
+                .ok_or_else(|| ApplyError::unresolvable(path))?;
         }
         Ok(node)
     }
 
     fn array_at(&self, path: &[Segment]) -> Result<&Array> {
-        self.resolve(path)?.as_array().ok_or_else(|| ApplyError::unresolvable(path))
+        self.resolve(path)?
+            .as_array()
+            .ok_or_else(|| ApplyError::unresolvable(path))
     }
 
     /// The place `path` for a change, everything on the way unshared.

@@ -3,7 +3,9 @@
 /// Length of `text` in UTF-16 code units: one per character, two for those beyond U+FFFF.
 pub fn utf16_len(text: &str) -> usize {
     // A character starts at every byte that is no continuation byte, and needs a pair from 0xF0 on.
-    text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
+    text.bytes()
+        .map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0))
+        .sum()
 }
 
 /// Byte offset of the code unit `unit`.
@@ -31,7 +33,14 @@ mod tests {
 
     #[test]
     fn lengths_are_code_units() {
-        for (text, units) in [("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 2), ("😀", 2), ("🇩🇪", 4)] {
+        for (text, units) in [
+            ("", 0),
+            ("abc", 3),
+            ("é", 1),
+            ("e\u{301}", 2),
+            ("😀", 2),
+            ("🇩🇪", 4),
+        ] {
             assert_eq!(utf16_len(text), units, "{text}");
             assert_eq!(utf16_len(text), text.encode_utf16().count());
         }

@@ -4,7 +4,8 @@ use crate::docs::AGENT;
 use crate::error::{HarnessError, malformed};
 use serde::{Deserialize, Serialize};
 use tidehold_delta::Json;
-use tidehold_models::{ModelRef, ThinkingLevel};
+use tidehold_models::model::ModelRef;
+use tidehold_models::thinking::ThinkingLevel;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::{SessionError, Tx};
 

@@ -1,7 +1,7 @@
 //! Built-in entry kinds (spec 8.1) and the drafts the harness writes.
 
 use tidehold_delta::{Json, Text};
-use tidehold_models::{AssistantMessage, Message};
+use tidehold_models::message::{AssistantMessage, Message};
 use tidehold_session::SessionError;
 use tidehold_session::host::Millis;
 use tidehold_session::records::EntryDraft;

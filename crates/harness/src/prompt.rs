@@ -1,18 +1,18 @@
 //! System prompt planning (spec 7.4), for what agents carry so far: the section `instructions`.
 
 use crate::agent::AgentState;
-use tidehold_delta::Json;
-use tidehold_models::{Message, SystemMessage};
-use tidehold_session::host::Millis;
+use indexmap::IndexMap;
+use tidehold_models::message::{Message, SystemContent, SystemMessage, Timestamp};
+use tidehold_models::system::current_system_message;
 
-/// Rendered sections in order.
-pub(crate) type Sections = Vec<(String, String)>;
+/// Section texts by name, in order; `None` removes a section.
+type Patch = IndexMap<String, Option<String>>;
 
 /// Name of the section that carries an agent's `instructions`.
 const INSTRUCTIONS: &str = "instructions";
 
-/// The sections an agent asks for, rendered. Tagged, like every section that does not opt out.
-pub(crate) fn desired(agent: &AgentState) -> Sections {
+/// The sections an agent asks for, rendered in order. Tagged, like every section that does not opt out.
+pub(crate) fn desired(agent: &AgentState) -> IndexMap<String, String> {
     let tagged = |text: &String| {
         (INSTRUCTIONS.to_owned(), format!("<{INSTRUCTIONS}>\n{text}\n</{INSTRUCTIONS}>"))
     };
@@ -20,40 +20,26 @@ pub(crate) fn desired(agent: &AgentState) -> Sections {
 }
 
 /// The one positional patch that turns the shown sections into the desired ones; `None` when they agree.
-pub(crate) fn plan(context: &[Message], desired: &Sections, now: Millis) -> Option<Message> {
-    let shown = shown(context);
-    let value_of = |sections: &Sections, name: &str| {
-        sections.iter().find(|(known, _)| known == name).map(|(_, text)| text.clone())
-    };
+pub(crate) fn plan(context: &[Message], desired: &IndexMap<String, String>, now: Timestamp) -> Option<Message> {
+    let shown = current_system_message(context).and_then(|message| message.sections).unwrap_or_default();
+    let shown_text = |name: &String| shown.get(name).and_then(Option::as_ref);
     let changed = desired
         .iter()
-        .filter(|(name, text)| value_of(&shown, name).as_ref() != Some(text))
-        .map(|(name, text)| (name.clone(), Json::from(text.as_str())));
+        .filter(|(name, text)| shown_text(name) != Some(*text))
+        .map(|(name, text)| (name.clone(), Some(text.clone())));
     let removed = shown
         .iter()
-        .filter(|(name, _)| value_of(desired, name).is_none())
-        .map(|(name, _)| (name.clone(), Json::Null));
-    let patch: Vec<(String, Json)> = changed.chain(removed).collect();
-    if patch.is_empty() {
+        .filter(|(name, text)| text.is_some() && !desired.contains_key(*name))
+        .map(|(name, _)| (name.clone(), None));
+    let sections: Patch = changed.chain(removed).collect();
+    if sections.is_empty() {
         return None;
     }
-    Some(Message::System(SystemMessage::of_sections(Json::object(patch), now)))
-}
-
-/// Replays the transcript's system messages into the sections the model was shown.
-fn shown(context: &[Message]) -> Sections {
-    let mut sections = Sections::new();
-    for message in context {
-        let Message::System(system) = message else { continue };
-        for (name, text) in system.section_patch() {
-            match text {
-                None => sections.retain(|(known, _)| *known != name),
-                Some(text) => match sections.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, value)) => *value = text,
-                    None => sections.push((name, text)),
-                },
-            }
-        }
-    }
-    sections
+    Some(Message::System(SystemMessage {
+        content: SystemContent::Text(String::new()),
+        sections: Some(sections),
+        tools_added: None,
+        tools_removed: None,
+        timestamp: now,
+    }))
 }

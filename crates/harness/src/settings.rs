@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tidehold_delta::Json;
+use tidehold_models::errors::RetryPolicy;
 use tidehold_session::host::Millis;
 
 /// Resolved settings; every field has the default of the spec.
@@ -10,6 +11,8 @@ use tidehold_session::host::Millis;
 pub struct Settings {
     /// Request options forwarded to the model layer.
     pub stream: Json,
+    /// Durable retries of generation attempts; members given replace the defaults one by one.
+    #[serde(deserialize_with = "over_default_retry")]
     pub retry: RetryPolicy,
     pub compaction: CompactionPolicy,
     pub tool_execution: ToolExecution,
@@ -22,7 +25,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             stream: Json::empty_object(),
-            retry: RetryPolicy::default(),
+            retry: default_retry(),
             compaction: CompactionPolicy::default(),
             tool_execution: ToolExecution::Parallel,
             steering_mode: QueueMode::OneAtATime,
@@ -32,21 +35,28 @@ impl Default for Settings {
     }
 }
 
-/// Durable retries of generation attempts. Delays in milliseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct RetryPolicy {
-    pub enabled: bool,
-    /// Retries after the first attempt.
-    pub max_retries: u32,
-    pub base_delay_ms: Millis,
-    pub max_agent_delay_ms: Millis,
+/// Retries of the spec: three after the first attempt, from two seconds up to a minute.
+fn default_retry() -> RetryPolicy {
+    RetryPolicy { enabled: true, max_retries: 3, base_delay_ms: 2000.0, max_agent_delay_ms: Some(60_000.0) }
 }
 
-impl Default for RetryPolicy {
-    fn default() -> Self {
-        Self { enabled: true, max_retries: 3, base_delay_ms: 2000, max_agent_delay_ms: 60_000 }
+fn over_default_retry<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RetryPolicy, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Given {
+        enabled: Option<bool>,
+        max_retries: Option<u32>,
+        base_delay_ms: Option<f64>,
+        max_agent_delay_ms: Option<f64>,
     }
+    let given = Given::deserialize(deserializer)?;
+    let default = default_retry();
+    Ok(RetryPolicy {
+        enabled: given.enabled.unwrap_or(default.enabled),
+        max_retries: given.max_retries.unwrap_or(default.max_retries),
+        base_delay_ms: given.base_delay_ms.unwrap_or(default.base_delay_ms),
+        max_agent_delay_ms: given.max_agent_delay_ms.or(default.max_agent_delay_ms),
+    })
 }
 
 /// Automatic compaction thresholds, in tokens (spec 8.7). Read by the compaction task once it exists.

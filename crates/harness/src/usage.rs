@@ -3,7 +3,7 @@
 use crate::docs::USAGE;
 use crate::error::malformed;
 use tidehold_delta::Json;
-use tidehold_models::{AssistantMessage, Usage};
+use tidehold_models::message::{AssistantMessage, Usage};
 use tidehold_session::ids::ConversationId;
 use tidehold_session::{SessionError, Tx};
 

@@ -7,6 +7,7 @@ mod overflow;
 mod pattern;
 mod retry_delay;
 mod retryable;
+pub mod text;
 
 pub use overflow::{is_context_overflow, is_overflow_text, is_recoverable_length};
 pub use retry_delay::{RetryPolicy, retry_delay_ms};

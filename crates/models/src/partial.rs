@@ -1,6 +1,6 @@
 //! The message so far: a reducer over [`StreamEvent`]s.
 
-use crate::message::{AssistantBlock, AssistantMessage, TextContent, ThinkingContent, ToolCall, Usage};
+use crate::message::{AssistantBlock, AssistantMessage, ThinkingContent, ToolCall, Usage};
 use crate::stream::{StreamEvent, Update};
 use crate::tool_arguments::ArgumentsParser;
 use tidehold_delta::Json;
@@ -25,27 +25,16 @@ impl Partial {
 
     /// The message so far, `None` before the first event. After a terminal event it is the final message.
     pub fn message(&self) -> Option<AssistantMessage> {
-        let mut message = self.message.clone()?;
-        for (index, parser) in &self.arguments {
-            if let Some(AssistantBlock::ToolCall(call)) = message.content.get_mut(*index) {
-                call.arguments = shown_arguments(parser);
-            }
-        }
-        Some(message)
+        let message = self.message.clone()?;
+        Some(with_shown_arguments(message, &self.arguments))
     }
 
     /// The final message, or what had arrived.
-    pub fn into_message(mut self) -> Option<AssistantMessage> {
-        let mut message = self.message.take()?;
-        for (index, parser) in &self.arguments {
-            if let Some(AssistantBlock::ToolCall(call)) = message.content.get_mut(*index) {
-                call.arguments = shown_arguments(parser);
-            }
-        }
-        Some(message)
+    pub fn into_message(self) -> Option<AssistantMessage> {
+        Some(with_shown_arguments(self.message?, &self.arguments))
     }
 
-    /// The blocks so far. Arguments of open tool calls are `{}` here.
+    /// The blocks so far. Open tool calls show the arguments they opened with.
     pub fn content(&self) -> &[AssistantBlock] {
         self.message.as_ref().map(|message| message.content.as_slice()).unwrap_or_default()
     }
@@ -62,10 +51,10 @@ impl Partial {
                 self.message = Some((**message).clone());
                 self.arguments.clear();
             }
-            StreamEvent::TextStart { .. } => self.push(AssistantBlock::Text(TextContent::default())),
-            StreamEvent::ThinkingStart { .. } => self.push(AssistantBlock::Thinking(ThinkingContent::default())),
-            StreamEvent::ToolCallStart { content_index, id, name } => {
-                self.push(AssistantBlock::ToolCall(open_call(id, name)));
+            StreamEvent::TextStart { block, .. } => self.push(AssistantBlock::Text(block.clone())),
+            StreamEvent::ThinkingStart { block, .. } => self.push(AssistantBlock::Thinking(block.clone())),
+            StreamEvent::ToolCallStart { content_index, block } => {
+                self.push(AssistantBlock::ToolCall((**block).clone()));
                 self.arguments.push((*content_index, ArgumentsParser::default()));
             }
             StreamEvent::TextDelta { content_index, delta } => {
@@ -74,7 +63,7 @@ impl Partial {
                 }
             }
             StreamEvent::ThinkingDelta { content_index, delta } => {
-                if let Some(AssistantBlock::Thinking(block)) = self.block(*content_index) {
+                if let Some(block) = self.thinking(*content_index) {
                     block.thinking.push_str(delta);
                 }
             }
@@ -85,7 +74,7 @@ impl Partial {
             }
             StreamEvent::ToolCallEnd { content_index, tool_call } => {
                 self.arguments.retain(|(index, _)| index != content_index);
-                if let Some(AssistantBlock::ToolCall(call)) = self.block(*content_index) {
+                if let Some(call) = self.call(*content_index) {
                     call.clone_from(tool_call);
                 }
             }
@@ -97,41 +86,25 @@ impl Partial {
     fn update(&mut self, update: &Update) {
         match update {
             Update::ThinkingSignature { content_index, signature } => {
-                if let Some(AssistantBlock::Thinking(block)) = self.block(*content_index) {
+                if let Some(block) = self.thinking(*content_index) {
                     block.thinking_signature = Some(signature.clone());
                 }
-                return;
-            }
-            Update::ThinkingRedacted { content_index } => {
-                if let Some(AssistantBlock::Thinking(block)) = self.block(*content_index) {
-                    block.redacted = Some(true);
-                }
-                return;
             }
             Update::ToolCallId { content_index, id } => {
-                if let Some(AssistantBlock::ToolCall(call)) = self.block(*content_index) {
+                if let Some(call) = self.call(*content_index) {
                     call.id.clone_from(id);
                 }
-                return;
             }
             Update::ToolCallName { content_index, name } => {
-                if let Some(AssistantBlock::ToolCall(call)) = self.block(*content_index) {
+                if let Some(call) = self.call(*content_index) {
                     call.name.clone_from(name);
                 }
-                return;
             }
-            _ => {}
-        }
-        let Some(message) = &mut self.message else { return };
-        match update {
-            Update::ResponseId(id) => message.response_id = Some(id.clone()),
-            Update::ResponseModel(model) => message.response_model = Some(model.clone()),
-            Update::Usage(usage) => message.usage.clone_from(usage),
-            Update::RawStopReason(reason) => message.raw_stop_reason = Some(reason.clone()),
-            Update::Diagnostic(diagnostic) => {
-                message.diagnostics.get_or_insert_default().push((**diagnostic).clone());
+            of_message => {
+                if let Some(message) = &mut self.message {
+                    update_message(message, of_message);
+                }
             }
-            _ => {}
         }
     }
 
@@ -144,17 +117,46 @@ impl Partial {
     fn block(&mut self, index: usize) -> Option<&mut AssistantBlock> {
         self.message.as_mut()?.content.get_mut(index)
     }
+
+    fn thinking(&mut self, index: usize) -> Option<&mut ThinkingContent> {
+        match self.block(index)? {
+            AssistantBlock::Thinking(block) => Some(block),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, index: usize) -> Option<&mut ToolCall> {
+        match self.block(index)? {
+            AssistantBlock::ToolCall(call) => Some(call),
+            _ => None,
+        }
+    }
 }
 
-fn open_call(id: &str, name: &str) -> ToolCall {
-    ToolCall {
-        id: id.to_owned(),
-        name: name.to_owned(),
-        arguments: Json::empty_object(),
-        thought_signature: None,
-        namespace: None,
-        arguments_error: None,
+fn update_message(message: &mut AssistantMessage, update: &Update) {
+    match update {
+        Update::ResponseId(id) => message.response_id = Some(id.clone()),
+        Update::ResponseModel(model) => message.response_model = Some(model.clone()),
+        Update::Usage(usage) => message.usage.clone_from(usage),
+        Update::Stopping { reason, raw, error } => {
+            message.stop_reason = *reason;
+            message.raw_stop_reason = Some(raw.clone());
+            message.error_message.clone_from(error);
+        }
+        Update::Diagnostic(diagnostic) => message.diagnostics.get_or_insert_default().push((**diagnostic).clone()),
+        Update::ThinkingSignature { .. } | Update::ToolCallId { .. } | Update::ToolCallName { .. } => {}
     }
+}
+
+fn with_shown_arguments(mut message: AssistantMessage, open: &[(usize, ArgumentsParser)]) -> AssistantMessage {
+    for (index, parser) in open {
+        if let Some(AssistantBlock::ToolCall(call)) = message.content.get_mut(*index)
+            && parser.has_value()
+        {
+            call.arguments = shown_arguments(parser);
+        }
+    }
+    message
 }
 
 /// What a partial shows of unfinished arguments: an object, whatever the model writes.

@@ -3,7 +3,7 @@
 //! An event carries only what is new; [`crate::partial::Partial`] reproduces the message so far from the events, so a
 //! long answer costs time and memory in proportion to its length, not to its length times its pieces.
 
-use crate::message::{AssistantMessage, Diagnostic, ToolCall, Usage};
+use crate::message::{AssistantMessage, Diagnostic, StopReason, TextContent, ThinkingContent, ToolCall, Usage};
 
 /// One event of an answer.
 ///
@@ -21,6 +21,8 @@ pub enum StreamEvent {
     TextStart {
         /// Its place in the content.
         content_index: usize,
+        /// The block as it opens, mostly empty.
+        block: TextContent,
     },
     /// Text is appended to a text block.
     TextDelta {
@@ -38,6 +40,8 @@ pub enum StreamEvent {
     ThinkingStart {
         /// Its place in the content.
         content_index: usize,
+        /// The block as it opens, mostly without thoughts.
+        block: ThinkingContent,
     },
     /// Thoughts are appended to a thinking block.
     ThinkingDelta {
@@ -51,14 +55,13 @@ pub enum StreamEvent {
         /// The block.
         content_index: usize,
     },
-    /// A tool call opens at the end of the content. `id` and `name` may still be empty and follow as an update.
+    /// A tool call opens at the end of the content.
     ToolCallStart {
         /// Its place in the content.
         content_index: usize,
-        /// The call's id.
-        id: String,
-        /// The called tool.
-        name: String,
+        /// The call as it opens. Id and name may be empty and follow as updates; the arguments stand until the first
+        /// piece of their text shows something.
+        block: Box<ToolCall>,
     },
     /// A piece of the JSON text of a call's arguments; may be empty.
     ToolCallDelta {
@@ -97,19 +100,21 @@ pub enum Update {
     ResponseModel(String),
     /// Usage so far.
     Usage(Box<Usage>),
-    /// The provider's own word for the stop reason.
-    RawStopReason(String),
+    /// How the answer will end, known before its end.
+    Stopping {
+        /// The stop reason.
+        reason: StopReason,
+        /// The provider's own word for it.
+        raw: String,
+        /// Why that is an error.
+        error: Option<String>,
+    },
     /// The signature of a thinking block, whole.
     ThinkingSignature {
         /// The block.
         content_index: usize,
         /// The signature.
         signature: String,
-    },
-    /// A thinking block hides its thoughts.
-    ThinkingRedacted {
-        /// The block.
-        content_index: usize,
     },
     /// The id of a tool call that opened without one.
     ToolCallId {

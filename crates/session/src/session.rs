@@ -138,7 +138,7 @@ impl Session {
             if reply.is_canceled() {
                 return;
             }
-            let healthy = inner.health.borrow().check();
+            let healthy = inner.health.borrow().check_admitted();
             let answer = match healthy {
                 Ok(()) => Ok(job().await),
                 Err(error) => Err(error),

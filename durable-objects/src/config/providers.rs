@@ -4,7 +4,7 @@ use super::ConfigError;
 use super::reader::At;
 use std::collections::BTreeMap;
 use tidehold_delta::MAX_SAFE_INTEGER;
-use tidehold_models::ThinkingLevel;
+use tidehold_models::thinking::ThinkingLevel;
 
 /// The wire format a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

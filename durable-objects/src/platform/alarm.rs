@@ -25,6 +25,13 @@ pub struct Alarm {
 #[error("alarm: {0}")]
 pub struct AlarmError(String);
 
+impl AlarmError {
+    /// The object has no storage to ask.
+    pub fn unavailable(error: &worker::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 impl Alarm {
     /// Reads the stored alarm once. `on_failure` is told when a later setting was not made durable; the session
     /// cannot go on then, because its unsettled work might have no wake (invariant 6).

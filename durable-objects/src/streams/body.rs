@@ -44,13 +44,13 @@ impl Body {
 
     /// Hands `text` to the runtime in this turn. The future resolves once the reader took it, so awaiting it follows
     /// the reader's pace.
-    pub fn write(&self, text: &str) -> impl Future<Output = Result<(), ReaderGone>> + 'static {
+    pub fn write(&self, text: &str) -> impl Future<Output = Result<(), ReaderGone>> + use<> {
         let chunk = Uint8Array::from(text.as_bytes());
         settle(self.writer.write_with_chunk(&chunk))
     }
 
     /// Ends the body after everything written.
-    pub fn close(mut self) -> impl Future<Output = Result<(), ReaderGone>> + 'static {
+    pub fn close(mut self) -> impl Future<Output = Result<(), ReaderGone>> + use<> {
         self.closed = true;
         settle(self.writer.close())
     }

@@ -2,7 +2,8 @@
 
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, Unexpected, VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer, Unexpected, VariantAccess,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 
@@ -70,7 +71,11 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.0.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
@@ -89,10 +94,15 @@ impl<'de> Deserializer<'de> for Reader<'de> {
                 let mut members = object.iter();
                 match (members.next(), members.next()) {
                     (Some((name, content)), None) => visitor.visit_enum(Tagged { name, content }),
-                    _ => Err(ConvertError::custom("expected an object with the variant as its only key")),
+                    _ => Err(ConvertError::custom(
+                        "expected an object with the variant as its only key",
+                    )),
                 }
             }
-            _ => Err(ConvertError::invalid_type(self.unexpected(), &"a string or an object")),
+            _ => Err(ConvertError::invalid_type(
+                self.unexpected(),
+                &"a string or an object",
+            )),
         }
     }
 
@@ -170,7 +180,10 @@ impl<'de> VariantAccess<'de> for Reader<'de> {
         if self.0.is_null() {
             return Ok(());
         }
-        Err(ConvertError::invalid_type(self.unexpected(), &"a variant without content"))
+        Err(ConvertError::invalid_type(
+            self.unexpected(),
+            &"a variant without content",
+        ))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {

@@ -21,22 +21,38 @@ pub(super) struct Writer {
 impl Writer {
     /// The writer for the children of a container.
     fn inside(self) -> Result<Writer> {
-        self.levels.checked_sub(1).map(|levels| Writer { levels }).ok_or(ConvertError::Depth)
+        self.levels
+            .checked_sub(1)
+            .map(|levels| Writer { levels })
+            .ok_or(ConvertError::Depth)
     }
 
     fn items(self, variant: Option<&'static str>, length: Option<usize>) -> Result<Items> {
         // An announced length is only a hint and may come from hostile data.
         let items = Vec::with_capacity(length.unwrap_or(0).min(1024));
-        Ok(Items { inside: self.nested(variant)?, items, variant })
+        Ok(Items {
+            inside: self.nested(variant)?,
+            items,
+            variant,
+        })
     }
 
     fn members(self, variant: Option<&'static str>) -> Result<Members> {
-        Ok(Members { inside: self.nested(variant)?, object: Object::new(), key: None, variant })
+        Ok(Members {
+            inside: self.nested(variant)?,
+            object: Object::new(),
+            key: None,
+            variant,
+        })
     }
 
     fn nested(self, variant: Option<&'static str>) -> Result<Writer> {
         let inside = self.inside()?;
-        if variant.is_some() { inside.inside() } else { Ok(inside) }
+        if variant.is_some() {
+            inside.inside()
+        } else {
+            Ok(inside)
+        }
     }
 }
 
@@ -143,7 +159,11 @@ impl Serializer for Writer {
         self.serialize_f64(v.into())
     }
     fn serialize_f64(self, v: f64) -> Result<Json> {
-        if v.is_finite() { Ok(Json::Number(v)) } else { Err(ConvertError::NotFinite) }
+        if v.is_finite() {
+            Ok(Json::Number(v))
+        } else {
+            Err(ConvertError::NotFinite)
+        }
     }
     fn serialize_char(self, v: char) -> Result<Json> {
         self.serialize_str(v.encode_utf8(&mut [0; 4]))

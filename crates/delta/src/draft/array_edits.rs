@@ -32,8 +32,13 @@ impl Piece {
     /// The elements `start..end` of this piece.
     fn part(self, start: usize, end: usize) -> Piece {
         match self {
-            Piece::Kept { from, .. } => Piece::Kept { from: from + start, len: end.saturating_sub(start) },
-            Piece::Fresh { .. } => Piece::Fresh { len: end.saturating_sub(start) },
+            Piece::Kept { from, .. } => Piece::Kept {
+                from: from + start,
+                len: end.saturating_sub(start),
+            },
+            Piece::Fresh { .. } => Piece::Fresh {
+                len: end.saturating_sub(start),
+            },
         }
     }
 }
@@ -43,7 +48,10 @@ impl ArrayEdits {
     pub(super) fn new(length: usize) -> ArrayEdits {
         let mut pieces = Vec::new();
         join(&mut pieces, Piece::Kept { from: 0, len: length });
-        ArrayEdits { pieces, elements: BTreeMap::new() }
+        ArrayEdits {
+            pieces,
+            elements: BTreeMap::new(),
+        }
     }
 
     /// The record of the present element `index`; `None` for elements of this change.
@@ -124,7 +132,13 @@ fn join(pieces: &mut Vec<Piece>, next: Piece) {
         return;
     }
     match (pieces.last_mut(), next) {
-        (Some(Piece::Kept { from, len }), Piece::Kept { from: next, len: more }) if *from + *len == next => {
+        (
+            Some(Piece::Kept { from, len }),
+            Piece::Kept {
+                from: next,
+                len: more,
+            },
+        ) if *from + *len == next => {
             *len += more;
         }
         (Some(Piece::Fresh { len }), Piece::Fresh { len: more }) => *len += more,

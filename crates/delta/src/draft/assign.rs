@@ -13,7 +13,9 @@ pub(super) fn assign(open: &mut Open, path: &[Segment], value: Json) -> Result<(
     if path.len() > MAX_DEPTH || value.deeper_than(MAX_DEPTH - path.len()) {
         return Err(DraftError::Depth);
     }
-    let Some(present) = open.read(path) else { return open.set(path, value) };
+    let Some(present) = open.read(path) else {
+        return open.set(path, value);
+    };
     // A list instead of recursion, for the small stack. The parts are independent of each other:
     // an array is either spliced or recursed into.
     let mut parts = vec![(path.to_vec(), present, value)];

@@ -19,7 +19,11 @@ pub(super) fn emit(overlay: &Overlay, base: &Json, value: &Json) -> Vec<Op> {
     if let Some(root) = &overlay.root {
         emit_node(root, base, value, &mut Path::new(), &mut out);
     }
-    if out.len() > MAX_OPS { vec![Op::Replace(value.clone())] } else { out }
+    if out.len() > MAX_OPS {
+        vec![Op::Replace(value.clone())]
+    } else {
+        out
+    }
 }
 
 fn emit_node(node: &Node, base: &Json, value: &Json, path: &mut Path, out: &mut Vec<Op>) {
@@ -129,5 +133,9 @@ fn changed(before: &Json, after: &Json, path: &Path, out: &mut Vec<Op>) {
 }
 
 fn whole(path: &Path, value: &Json) -> Op {
-    if path.is_empty() { Op::Replace(value.clone()) } else { Op::Set(path.clone(), value.clone()) }
+    if path.is_empty() {
+        Op::Replace(value.clone())
+    } else {
+        Op::Set(path.clone(), value.clone())
+    }
 }

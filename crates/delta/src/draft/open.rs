@@ -23,7 +23,11 @@ pub(super) struct Place {
 
 impl Open {
     pub(super) fn new(base: Json) -> Open {
-        Open { scratch: Scratch::new(Some(base.clone())), base, overlay: Overlay::default() }
+        Open {
+            scratch: Scratch::new(Some(base.clone())),
+            base,
+            overlay: Overlay::default(),
+        }
     }
 
     pub(super) fn is_dirty(&self) -> bool {
@@ -41,7 +45,10 @@ impl Open {
     }
 
     fn place(&self, path: &[Segment]) -> Place {
-        let mut place = Place { path: Path::new(), lengths: Vec::new() };
+        let mut place = Place {
+            path: Path::new(),
+            lengths: Vec::new(),
+        };
         let mut node = self.scratch.outline();
         for segment in path {
             let (segment, length) = match node {
@@ -81,7 +88,11 @@ impl Open {
 
     pub(super) fn remove(&mut self, path: &[Segment]) -> Result<()> {
         let place = self.place(path);
-        let exists = self.scratch.outline().and_then(|root| crate::path::find(root, path)).is_some();
+        let exists = self
+            .scratch
+            .outline()
+            .and_then(|root| crate::path::find(root, path))
+            .is_some();
         self.scratch.step(&Op::Delete(path.to_vec()))?;
         match place.element() {
             Some((index, length)) => self.overlay.splice(&place.parent(), length, index, 1, 0),
@@ -109,7 +120,12 @@ impl Open {
         }
         let place = self.place(path);
         let added = items.len();
-        let op = Op::Splice { path: path.to_vec(), index: index as u64, remove: remove as u64, items };
+        let op = Op::Splice {
+            path: path.to_vec(),
+            index: index as u64,
+            remove: remove as u64,
+            items,
+        };
         self.scratch.step(&op)?;
         let length = length.unwrap_or(0);
         let removed = remove.min(length.saturating_sub(index));
@@ -134,9 +150,17 @@ impl Open {
     }
 
     pub(super) fn prepare(self) -> Prepared {
-        let Open { base, scratch, overlay } = self;
+        let Open {
+            base,
+            scratch,
+            overlay,
+        } = self;
         if !overlay.is_dirty() {
-            return Prepared { value: base.clone(), base, ops: Vec::new() };
+            return Prepared {
+                value: base.clone(),
+                base,
+                ops: Vec::new(),
+            };
         }
         let value = scratch.finish();
         let ops = emit::emit(&overlay, &base, &value);
@@ -159,5 +183,9 @@ impl Place {
 }
 
 pub(super) fn check_finite(value: &Json) -> Result<()> {
-    if value.is_finite() { Ok(()) } else { Err(DraftError::NotFinite) }
+    if value.is_finite() {
+        Ok(())
+    } else {
+        Err(DraftError::NotFinite)
+    }
 }

@@ -44,7 +44,9 @@ impl Overlay {
 
     /// The member or existing element at `place` was written.
     pub(super) fn write(&mut self, place: &Place) {
-        let Some(((last, &length), above)) = split_last(place) else { return self.replace_all() };
+        let Some(((last, &length), above)) = split_last(place) else {
+            return self.replace_all();
+        };
         let Some(slot) = self.slot(above) else { return };
         match (slot.get_or_insert_with(|| Node::around(last, length)), last) {
             (Node::Object(members), Segment::Key(key)) => match members.get_mut(key) {
@@ -69,7 +71,9 @@ impl Overlay {
 
     /// The existing member at `place` was removed.
     pub(super) fn remove(&mut self, place: &Place) {
-        let Some(((last, &length), above)) = split_last(place) else { return };
+        let Some(((last, &length), above)) = split_last(place) else {
+            return;
+        };
         let Some(slot) = self.slot(above) else { return };
         if let (Node::Object(members), Segment::Key(key)) =
             (slot.get_or_insert_with(|| Node::around(last, length)), last)
@@ -80,8 +84,17 @@ impl Overlay {
 
     /// In the array at `place`, which had `length` elements, `removed` from `index` on made way for
     /// `added` new ones. The range lies within the array.
-    pub(super) fn splice(&mut self, place: &Place, length: usize, index: usize, removed: usize, added: usize) {
-        let Some(slot) = self.slot(place.path.iter().zip(&place.lengths)) else { return };
+    pub(super) fn splice(
+        &mut self,
+        place: &Place,
+        length: usize,
+        index: usize,
+        removed: usize,
+        added: usize,
+    ) {
+        let Some(slot) = self.slot(place.path.iter().zip(&place.lengths)) else {
+            return;
+        };
         if let Node::Array(edits) = slot.get_or_insert_with(|| Node::Array(ArrayEdits::new(length))) {
             edits.splice(index, removed, added);
             // So many operations end as a replacement anyway; recording on would only cost time.
@@ -98,7 +111,10 @@ impl Overlay {
     ) -> Option<&mut Option<Node>> {
         let mut slot = &mut self.root;
         for (segment, length) in steps {
-            slot = match (slot.get_or_insert_with(|| Node::around(segment, *length)), segment) {
+            slot = match (
+                slot.get_or_insert_with(|| Node::around(segment, *length)),
+                segment,
+            ) {
                 (Node::Object(members), Segment::Key(key)) => {
                     match members.entry(key.clone()).or_insert(Member::Edited(None)) {
                         Member::Edited(inner) => inner,

@@ -40,7 +40,11 @@ fn overlap(before: &str, after: &str) -> usize {
     let after: Vec<u16> = after.encode_utf16().take(MAX_OVERLAP).collect();
     let long = PROBE.min(after.len());
     let found = longest_at_probe(&window, &after, long);
-    if found == 0 && long > 1 { longest_at_probe(&window, &after, 1) } else { found }
+    if found == 0 && long > 1 {
+        longest_at_probe(&window, &after, 1)
+    } else {
+        found
+    }
 }
 
 /// The first accepted occurrence of the probe is the leftmost, hence the longest overlap.
@@ -50,8 +54,15 @@ fn longest_at_probe(window: &[u16], after: &[u16], probe: usize) -> usize {
         return 0;
     }
     let accepted = |at: &usize| window.get(*at..).is_some_and(|suffix| after.starts_with(suffix));
-    let occurrences = window.windows(probe.len()).enumerate().filter(|(_, units)| *units == probe);
-    occurrences.take(MAX_CANDIDATES).map(|(at, _)| at).find(accepted).map_or(0, |at| window.len() - at)
+    let occurrences = window
+        .windows(probe.len())
+        .enumerate()
+        .filter(|(_, units)| *units == probe);
+    occurrences
+        .take(MAX_CANDIDATES)
+        .map(|(at, _)| at)
+        .find(accepted)
+        .map_or(0, |at| window.len() - at)
 }
 
 /// The last `limit` code units of `text`.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use imbl::Vector;
 use imbl::shared_ptr::DefaultSharedPtr;
 
-use super::shape::{Shape, release};
 use super::Json;
+use super::shape::{Shape, release};
 
 /// The longest array kept as a plain vector.
 ///
@@ -76,7 +76,10 @@ impl Array {
                 let mut part = items.clone();
                 part.truncate(to);
                 let part = part.split_off(from);
-                Array { items: Arc::new(Items::Tree(Box::new(part))), shape: self.shape }
+                Array {
+                    items: Arc::new(Items::Tree(Box::new(part))),
+                    shape: self.shape,
+                }
             }
             Items::Tree(items) => items.focus().narrow(from..to).into_iter().cloned().collect(),
             Items::Flat(items) => items.get(from..to).unwrap_or_default().iter().cloned().collect(),
@@ -213,9 +216,15 @@ impl From<Vec<Json>> for Array {
         for item in &items {
             shape.include(item);
         }
-        let items =
-            if items.len() > FLAT_LIMIT { Items::Tree(Box::new(items.into())) } else { Items::Flat(items) };
-        Array { items: Arc::new(items), shape }
+        let items = if items.len() > FLAT_LIMIT {
+            Items::Tree(Box::new(items.into()))
+        } else {
+            Items::Flat(items)
+        };
+        Array {
+            items: Arc::new(items),
+            shape,
+        }
     }
 }
 

@@ -16,9 +16,9 @@ macro_rules! json {
     (null) => { $crate::Json::Null };
     ([ $($inner:tt)* ]) => {{
         #[allow(unused_mut)]
-        let mut items: ::std::vec::Vec<$crate::Json> = ::std::vec::Vec::new();
+        let mut items = $crate::Array::new();
         $crate::json_items!(items $($inner)*);
-        $crate::Json::Array($crate::Array::from(items))
+        $crate::Json::Array(items)
     }};
     ({ $($inner:tt)* }) => {{
         #[allow(unused_mut)]
@@ -35,19 +35,19 @@ macro_rules! json {
 macro_rules! json_items {
     ($to:ident) => {};
     ($to:ident null $(, $($rest:tt)*)?) => {
-        $to.push($crate::Json::Null);
+        $to.push_back($crate::Json::Null);
         $($crate::json_items!($to $($rest)*);)?
     };
     ($to:ident [ $($inner:tt)* ] $(, $($rest:tt)*)?) => {
-        $to.push($crate::json!([ $($inner)* ]));
+        $to.push_back($crate::json!([ $($inner)* ]));
         $($crate::json_items!($to $($rest)*);)?
     };
     ($to:ident { $($inner:tt)* } $(, $($rest:tt)*)?) => {
-        $to.push($crate::json!({ $($inner)* }));
+        $to.push_back($crate::json!({ $($inner)* }));
         $($crate::json_items!($to $($rest)*);)?
     };
     ($to:ident $value:expr $(, $($rest:tt)*)?) => {
-        $to.push($crate::Json::from($value));
+        $to.push_back($crate::Json::from($value));
         $($crate::json_items!($to $($rest)*);)?
     };
 }

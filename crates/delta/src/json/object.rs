@@ -28,7 +28,10 @@ enum Members {
 impl Object {
     /// `{}`.
     pub fn new() -> Object {
-        Object { members: Arc::new(Members::List(Vec::new())), shape: Shape::EMPTY }
+        Object {
+            members: Arc::new(Members::List(Vec::new())),
+            shape: Shape::EMPTY,
+        }
     }
 
     pub fn len(&self) -> usize {

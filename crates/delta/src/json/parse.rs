@@ -8,7 +8,11 @@ use super::{Array, Json, Object, Text};
 pub enum ParseError {
     /// The text is no JSON, or a number in it exceeds the range of a double.
     #[error("{message} at line {line} column {column}")]
-    Syntax { line: usize, column: usize, message: &'static str },
+    Syntax {
+        line: usize,
+        column: usize,
+        message: &'static str,
+    },
     /// Containers are nested deeper than the caller allows.
     #[error("nested deeper than {limit} levels")]
     TooDeep { limit: usize },
@@ -23,7 +27,11 @@ impl Json {
     /// `max_depth` is the deepest value accepted, in the sense of [`Json::depth`]. Of equal keys in an
     /// object the last value wins, at the first one's place, as in JavaScript.
     pub fn parse(text: &str, max_depth: usize) -> Result<Json, ParseError> {
-        let mut parser = Parser { text, at: 0, max_depth };
+        let mut parser = Parser {
+            text,
+            at: 0,
+            max_depth,
+        };
         let value = parser.document();
         value.map_err(|failure| parser.locate(failure))
     }
@@ -53,7 +61,9 @@ impl<'a> Parser<'a> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             // A whole value, or the start of a container, in which case its first child comes next.
-            let Some(mut value) = self.value_or_open(&mut open)? else { continue };
+            let Some(mut value) = self.value_or_open(&mut open)? else {
+                continue;
+            };
             // Give the value to its container; a container that ends here is the next value.
             loop {
                 self.skip_space();
@@ -139,7 +149,11 @@ impl<'a> Parser<'a> {
         }
         let key = self.string()?;
         self.skip_space();
-        if self.take(b':') { Ok(key) } else { Err(Failure::Syntax("expected `:`")) }
+        if self.take(b':') {
+            Ok(key)
+        } else {
+            Err(Failure::Syntax("expected `:`"))
+        }
     }
 
     fn word(&mut self, word: &str, value: Json) -> Result<Json, Failure> {
@@ -189,7 +203,9 @@ impl<'a> Parser<'a> {
         let mut owned: Option<String> = None;
         loop {
             let rest = self.rest();
-            let plain = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\');
+            let plain = rest
+                .bytes()
+                .position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\');
             let Some(plain) = plain else {
                 self.at = self.text.len();
                 return Err(Failure::Syntax("unterminated string"));
@@ -263,8 +279,14 @@ impl<'a> Parser<'a> {
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         match failure {
-            Failure::Syntax(message) => ParseError::Syntax { line, column, message },
-            Failure::TooDeep => ParseError::TooDeep { limit: self.max_depth },
+            Failure::Syntax(message) => ParseError::Syntax {
+                line,
+                column,
+                message,
+            },
+            Failure::TooDeep => ParseError::TooDeep {
+                limit: self.max_depth,
+            },
             Failure::LoneSurrogate => ParseError::LoneSurrogate { line, column },
         }
     }
@@ -277,11 +299,16 @@ fn unicode_escape(text: &str) -> Result<(char, usize), Failure> {
         return Ok((character, 6));
     }
     // A pair is a high half followed directly by a low one.
-    let low = text.get(6..).and_then(hex_unit).filter(|low| (0xDC00..0xE000).contains(low));
+    let low = text
+        .get(6..)
+        .and_then(hex_unit)
+        .filter(|low| (0xDC00..0xE000).contains(low));
     match low {
         Some(low) if unit < 0xDC00 => {
             let scalar = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-            char::from_u32(scalar).map(|character| (character, 12)).ok_or(Failure::LoneSurrogate)
+            char::from_u32(scalar)
+                .map(|character| (character, 12))
+                .ok_or(Failure::LoneSurrogate)
         }
         _ => Err(Failure::LoneSurrogate),
     }

@@ -56,15 +56,23 @@ fn write_json(out: &mut impl fmt::Write, root: &Json) -> fmt::Result {
             Json::String(text) => write_string(out, text)?,
             Json::Array(array) => {
                 out.write_char('[')?;
-                open.push(Level { rest: Rest::Array(array.iter()), separator: "" });
+                open.push(Level {
+                    rest: Rest::Array(array.iter()),
+                    separator: "",
+                });
             }
             Json::Object(object) => {
                 out.write_char('{')?;
-                open.push(Level { rest: Rest::Object(object.iter()), separator: "" });
+                open.push(Level {
+                    rest: Rest::Object(object.iter()),
+                    separator: "",
+                });
             }
         }
         value = loop {
-            let Some(level) = open.last_mut() else { return Ok(()) };
+            let Some(level) = open.last_mut() else {
+                return Ok(());
+            };
             if let Some(child) = level.advance(out)? {
                 break child;
             }

@@ -69,7 +69,10 @@ struct Within(usize);
 
 impl Within {
     fn inside<E: serde::de::Error>(self) -> Result<Within, E> {
-        self.0.checked_sub(1).map(Within).ok_or_else(|| E::custom(TooDeep))
+        self.0
+            .checked_sub(1)
+            .map(Within)
+            .ok_or_else(|| E::custom(TooDeep))
     }
 }
 
@@ -118,7 +121,11 @@ impl<'de> Visitor<'de> for Within {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
-        if value.is_finite() { Ok(Json::Number(value)) } else { Err(E::custom("number is not finite")) }
+        if value.is_finite() {
+            Ok(Json::Number(value))
+        } else {
+            Err(E::custom("number is not finite"))
+        }
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Json, E> {

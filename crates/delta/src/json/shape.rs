@@ -18,7 +18,10 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) const EMPTY: Shape = Shape { height: 1, suspect: false };
+    pub(super) const EMPTY: Shape = Shape {
+        height: 1,
+        suspect: false,
+    };
 
     /// Takes one more child into account.
     pub(super) fn include(&mut self, child: &Json) {
@@ -37,12 +40,17 @@ impl Shape {
 
     /// Takes the children of another container into account, as when they move into this one.
     pub(super) fn beside(self, other: Shape) -> Shape {
-        Shape { height: self.height.max(other.height), suspect: self.suspect || other.suspect }
+        Shape {
+            height: self.height.max(other.height),
+            suspect: self.suspect || other.suspect,
+        }
     }
 
     /// Takes into account that `value` will be put `levels` containers further down (0: a child).
     pub(super) fn announce(&mut self, value: &Json, levels: usize) {
-        let height = value.height().and_then(|height| u16::try_from(height + levels + 1).ok());
+        let height = value
+            .height()
+            .and_then(|height| u16::try_from(height + levels + 1).ok());
         self.height = self.height.max(height.unwrap_or(u16::MAX));
         self.suspect |= match value {
             Json::Number(number) => !number.is_finite(),
@@ -90,7 +98,12 @@ impl Json {
                     open.extend(array.iter().filter(|c| c.is_container()).map(|c| (c, above + 1)));
                 }
                 Json::Object(object) => {
-                    open.extend(object.values().filter(|c| c.is_container()).map(|c| (c, above + 1)));
+                    open.extend(
+                        object
+                            .values()
+                            .filter(|c| c.is_container())
+                            .map(|c| (c, above + 1)),
+                    );
                 }
                 _ => {}
             }

@@ -35,10 +35,17 @@ fn main() {
     each_line("vectors.jsonl", &mut tally, change_case);
     each_line("vectors-lone-surrogate.jsonl", &mut tally, change_case);
     for failure in &tally.failures {
-        println!("FAILED {failure}");
+        println!("FAILED {}", failure.chars().take(600).collect::<String>());
     }
-    let Tally { run, left_out, failures } = tally;
-    println!("delta vectors: {run} cases run, {} failed, {left_out} left out", failures.len());
+    let Tally {
+        run,
+        left_out,
+        failures,
+    } = tally;
+    println!(
+        "delta vectors: {run} cases run, {} failed, {left_out} left out",
+        failures.len()
+    );
     if !failures.is_empty() {
         std::process::exit(1);
     }
@@ -46,7 +53,9 @@ fn main() {
 
 fn folder() -> PathBuf {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors");
-    std::env::var_os("TIDEHOLD_VECTORS").map_or_else(|| own.into(), PathBuf::from).join("delta")
+    std::env::var_os("TIDEHOLD_VECTORS")
+        .map_or_else(|| own.into(), PathBuf::from)
+        .join("delta")
 }
 
 fn each_line(file: &str, tally: &mut Tally, case: fn(&Json) -> Outcome) {
@@ -56,7 +65,11 @@ fn each_line(file: &str, tally: &mut Tally, case: fn(&Json) -> Outcome) {
         return;
     };
     let (before_run, before_left) = (tally.run, tally.left_out);
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let vector = match Json::parse(line, tidehold_delta::MAX_DEPTH) {
             Ok(vector) => vector,
             Err(ParseError::LoneSurrogate { .. }) => {
@@ -74,11 +87,17 @@ fn each_line(file: &str, tally: &mut Tally, case: fn(&Json) -> Outcome) {
             Outcome::Failed(why) => {
                 tally.run += 1;
                 let name = vector.get("name").and_then(Json::as_str).unwrap_or_default();
-                tally.failures.push(format!("{file}:{} {name}: {why}", number + 1));
+                tally
+                    .failures
+                    .push(format!("{file}:{} {name}: {why}", number + 1));
             }
         }
     }
-    println!("{file}: {} run, {} left out", tally.run - before_run, tally.left_out - before_left);
+    println!(
+        "{file}: {} run, {} left out",
+        tally.run - before_run,
+        tally.left_out - before_left
+    );
 }
 
 enum Outcome {
@@ -92,7 +111,11 @@ fn check(result: Result<(), String>) -> Outcome {
 }
 
 fn expect_equal(what: &str, got: &Json, wanted: &Json) -> Result<(), String> {
-    if got == wanted { Ok(()) } else { Err(format!("{what}: got {got}, wanted {wanted}")) }
+    if got == wanted {
+        Ok(())
+    } else {
+        Err(format!("{what}: got {got}, wanted {wanted}"))
+    }
 }
 
 /// `{name, base, ops, result}`, or an error class; `immutableErrorType` may be met instead of it.
@@ -118,7 +141,9 @@ fn apply_case(vector: &Json) -> Outcome {
             }
             // Messages are no contract elsewhere; here they pin the order of the checks.
             return match member("message") {
-                Some(message) if message != error.to_string() => Err(format!("message {error}, wanted {message}")),
+                Some(message) if message != error.to_string() => {
+                    Err(format!("message {error}, wanted {message}"))
+                }
                 _ => Ok(()),
             };
         }
@@ -157,10 +182,12 @@ fn has_unsafe_integer(value: &Json) -> bool {
 fn change_case(vector: &Json) -> Outcome {
     let base = vector.get("base").unwrap_or(&Json::Null);
     if let (Some(batch), Some(result)) = (vector.get("ops"), vector.get("result")) {
-        let applied = apply_batch(Some(base), batch).map_err(|error| error.to_string()).and_then(|value| {
-            expect_equal("reference operations", &value, result)?;
-            round_trip(Some(base), batch, &value)
-        });
+        let applied = apply_batch(Some(base), batch)
+            .map_err(|error| error.to_string())
+            .and_then(|value| {
+                expect_equal("reference operations", &value, result)?;
+                round_trip(Some(base), batch, &value)
+            });
         if let Err(why) = applied {
             return Outcome::Failed(why);
         }
@@ -174,15 +201,22 @@ fn change_case(vector: &Json) -> Outcome {
             expect_equal("draft", &prepared.value, result)?;
             let applied = apply(Some(base), &prepared.ops).map_err(|error| error.to_string())?;
             expect_equal("own operations", &applied, result)?;
-            // The rule for one string leaves no choice, so there the tuples must match too (a removed
-            // and re-added member is another matter: we reproduce its new position).
+            // The rule for one string leaves no choice, so there the tuples must match too. Exceptions: a
+            // member removed and added again (we reproduce its new position), and the reference's
+            // preference for a replacement by cost, which the spec does not have.
             let name = vector.get("name").and_then(Json::as_str).unwrap_or_default();
             let deletes = steps.as_array().is_some_and(|steps| {
-                steps.iter().any(|step| step.get("op").and_then(Json::as_str) == Some("delete"))
+                steps
+                    .iter()
+                    .any(|step| step.get("op").and_then(Json::as_str) == Some("delete"))
             });
-            match vector.get("ops") {
-                Some(wanted) if name.contains("string/") && !deletes => expect_equal("tuples", &encode_batch(&prepared.ops), wanted),
-                _ => no_worse(&prepared.ops),
+            let wanted = vector.get("ops").filter(|ops| {
+                let verb = ops.index(0).and_then(|op| op.index(0)).and_then(Json::as_str);
+                name.contains("string/") && !deletes && verb != Some("r")
+            });
+            match wanted {
+                Some(wanted) => expect_equal("tuples", &encode_batch(&prepared.ops), wanted),
+                None => no_worse(&prepared.ops),
             }
         })()),
     }

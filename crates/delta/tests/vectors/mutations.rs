@@ -30,7 +30,9 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
     let value = || resolve(root, step.get("value").unwrap_or(&Json::Null));
     let items = || -> Result<Vec<Json>> {
         let items = step.get("items").and_then(Json::as_array);
-        items.map(|items| items.iter().map(|item| resolve(root, item)).collect()).unwrap_or(Ok(vec![]))
+        items
+            .map(|items| items.iter().map(|item| resolve(root, item)).collect())
+            .unwrap_or(Ok(vec![]))
     };
     let number = |key: &str| step.get(key).and_then(Json::as_f64);
     let text = step.get("text").and_then(Json::as_str).unwrap_or_default();
@@ -60,7 +62,9 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
         "filterAssign" => {
             let present = elements(&place)?;
             let keep = step.get("keep").and_then(Json::as_array).ok_or(Inexpressible)?;
-            let kept = keep.iter().filter_map(|i| present.get(i.as_u64()? as usize).cloned());
+            let kept = keep
+                .iter()
+                .filter_map(|i| present.get(i.as_u64()? as usize).cloned());
             must!(place.set(Json::array(kept)));
         }
         "sort" => {
@@ -77,7 +81,11 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
             let mut present = elements(&place)?;
             let (start, end) = range(&number, present.len());
             let value = value()?;
-            present.iter_mut().take(end).skip(start).for_each(|slot| *slot = value.clone());
+            present
+                .iter_mut()
+                .take(end)
+                .skip(start)
+                .for_each(|slot| *slot = value.clone());
             must!(place.assign(Json::array(present)));
         }
         "copyWithin" => {
@@ -85,7 +93,11 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
             let (start, end) = range(&number, present.len());
             let target = relative(number("target").unwrap_or(0.0), present.len());
             let source: Vec<Json> = present.iter().take(end).skip(start).cloned().collect();
-            present.iter_mut().skip(target).zip(source).for_each(|(slot, value)| *slot = value);
+            present
+                .iter_mut()
+                .skip(target)
+                .zip(source)
+                .for_each(|(slot, value)| *slot = value);
             must!(place.assign(Json::array(present)));
         }
         "appendString" => must!(place.append(text)),
@@ -100,14 +112,21 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
             must!(place.set(&present[..byte]));
         }
         "increment" => {
-            let present = must!(place.get()).and_then(|value| value.as_f64()).ok_or(Inexpressible)?;
+            let present = must!(place.get())
+                .and_then(|value| value.as_f64())
+                .ok_or(Inexpressible)?;
             must!(place.set(present + number("by").unwrap_or(1.0)));
         }
         "deleteKeys" => {
             let present = must!(place.get()).ok_or(Inexpressible)?;
             let except = step.get("except").and_then(Json::as_array).ok_or(Inexpressible)?;
             let kept = |key: &str| except.iter().any(|other| other.as_str() == Some(key));
-            for key in present.as_object().ok_or(Inexpressible)?.keys().filter(|key| !kept(key)) {
+            for key in present
+                .as_object()
+                .ok_or(Inexpressible)?
+                .keys()
+                .filter(|key| !kept(key))
+            {
                 must!(place.at(key.clone()).remove());
             }
         }
@@ -117,10 +136,13 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
 }
 
 fn walk(root: &Draft, path: &Json) -> Draft {
-    path.as_array().unwrap().iter().fold(root.clone(), |place, segment| match segment.as_u64() {
-        Some(index) => place.at(index as usize),
-        None => place.at(segment.as_str().unwrap()),
-    })
+    path.as_array()
+        .unwrap()
+        .iter()
+        .fold(root.clone(), |place, segment| match segment.as_u64() {
+            Some(index) => place.at(index as usize),
+            None => place.at(segment.as_str().unwrap()),
+        })
 }
 
 /// Replaces `$ref` by the value now there; other special values are out of reach.
@@ -133,22 +155,30 @@ fn resolve(root: &Draft, value: &Json) -> Result<Json> {
             if object.contains_key("$js") || object.contains_key("$handle") {
                 return Err(Inexpressible);
             }
-            let members = object.iter().map(|(key, value)| Ok((key.clone(), resolve(root, value)?)));
+            let members = object
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), resolve(root, value)?)));
             members.collect::<Result<Object>>().map(Json::Object)
         }
-        Json::Array(array) => {
-            array.iter().map(|item| resolve(root, item)).collect::<Result<_>>().map(Json::Array)
-        }
+        Json::Array(array) => array
+            .iter()
+            .map(|item| resolve(root, item))
+            .collect::<Result<_>>()
+            .map(Json::Array),
         scalar => Ok(scalar.clone()),
     }
 }
 
 fn elements(place: &Draft) -> Result<Vec<Json>> {
-    must!(place.get()).and_then(|value| Some(value.as_array()?.to_vec())).ok_or(Inexpressible)
+    must!(place.get())
+        .and_then(|value| Some(value.as_array()?.to_vec()))
+        .ok_or(Inexpressible)
 }
 
 fn string(place: &Draft) -> Result<String> {
-    must!(place.get()).and_then(|value| Some(value.as_str()?.to_owned())).ok_or(Inexpressible)
+    must!(place.get())
+        .and_then(|value| Some(value.as_str()?.to_owned()))
+        .ok_or(Inexpressible)
 }
 
 /// The string without its first units, and with `more` behind; inexpressible when a pair is split.
@@ -181,7 +211,10 @@ fn sort(items: &mut [Json], by: Option<&Json>) -> Result<()> {
                 None => item.clone(),
             };
             let down = by.get("dir").and_then(Json::as_str) == Some("desc");
-            if items.iter().any(|item| key(item).as_f64().is_none() && key(item).as_str().is_none()) {
+            if items
+                .iter()
+                .any(|item| key(item).as_f64().is_none() && key(item).as_str().is_none())
+            {
                 return Err(Inexpressible);
             }
             items.sort_by(|a, b| {

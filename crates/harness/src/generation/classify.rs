@@ -9,10 +9,9 @@ use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_
 use crate::submissions::Floor;
 use crate::usage;
 use tidehold_delta::{Json, Text};
-use tidehold_models::{
-    AssistantMessage, DeferredHandle, ModelRef, StopReason, is_context_overflow, is_retryable_assistant_error,
-    retry_delay_ms,
-};
+use tidehold_models::errors::{is_context_overflow, is_retryable_assistant_error, retry_delay_ms};
+use tidehold_models::message::{AssistantMessage, DeferredHandle, StopReason};
+use tidehold_models::model::ModelRef;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, EntryId};
 use tidehold_session::records::{SubmissionSettlement, TaskOutcomeError};
@@ -75,10 +74,10 @@ fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Mil
         message
             .error_message
             .clone()
-            .unwrap_or_else(|| format!("Model response ended with stop reason {}", message.stop_reason.as_str()))
+            .unwrap_or_else(|| format!("Model response ended with stop reason {}", stop_reason_name(message.stop_reason)))
     };
     match message.stop_reason {
-        StopReason::ToolUse if message.has_tool_calls() => Verdict::Calls,
+        StopReason::ToolUse if message.tool_calls().next().is_some() => Verdict::Calls,
         StopReason::Stop | StopReason::Length | StopReason::ToolUse => Verdict::Answer,
         StopReason::Deferred => match &message.deferred {
             Some(handle) => {
@@ -94,15 +93,23 @@ fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Mil
                 && attempt <= settings.retry.max_retries
                 && is_retryable_assistant_error(message) =>
         {
-            let policy = tidehold_models::RetryPolicy {
-                enabled: true,
-                max_retries: settings.retry.max_retries,
-                base_delay_ms: settings.retry.base_delay_ms,
-                max_agent_delay_ms: Some(settings.retry.max_agent_delay_ms),
-            };
-            Verdict::Retry { until: now + retry_delay_ms(&policy, attempt), error: error() }
+            let until = now + retry_delay_ms(&settings.retry, i64::from(attempt));
+            Verdict::Retry { until, error: error() }
         }
         StopReason::Error | StopReason::Aborted | StopReason::Pending => Verdict::Failed { error: error() },
+    }
+}
+
+/// The word of the spec for a stop reason.
+fn stop_reason_name(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Pending => "pending",
+        StopReason::Stop => "stop",
+        StopReason::Length => "length",
+        StopReason::ToolUse => "toolUse",
+        StopReason::Error => "error",
+        StopReason::Aborted => "aborted",
+        StopReason::Deferred => "deferred",
     }
 }
 

@@ -1,7 +1,7 @@
 //! The committed model context of a request: the visible range through its cutoff, derived purely.
 
 use std::rc::Rc;
-use tidehold_models::Message;
+use tidehold_models::message::Message;
 use tidehold_session::context::{ContextView, derive_context};
 use tidehold_session::ids::{ConversationId, EntryId};
 use tidehold_session::limits::SCAN_PAGE;

@@ -3,7 +3,8 @@
 use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classify, prepare};
 use crate::docs::LIVE;
 use tidehold_delta::Json;
-use tidehold_models::{DeferredHandle, ModelRef, StopReason};
+use tidehold_models::message::{DeferredHandle, StopReason};
+use tidehold_models::model::ModelRef;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::EntryId;
 use tidehold_tasks::{Next, TaskFault};

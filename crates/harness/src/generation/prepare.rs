@@ -4,7 +4,8 @@ use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classif
 use crate::agent::AgentState;
 use crate::docs::AGENT;
 use crate::prompt;
-use tidehold_models::{Message, ModelRef};
+use tidehold_models::message::{Message, Timestamp};
+use tidehold_models::model::ModelRef;
 use tidehold_session::SessionError;
 use tidehold_session::ids::EntryId;
 use tidehold_session::records::EntryDraft;
@@ -26,7 +27,7 @@ pub(super) async fn run(
         return classify::no_model(generation, &runtime, unknown_model(&model)).await;
     }
     let view = context::read(&session, conversation, None).await?;
-    let planned = prompt::plan(&context::messages(&view)?, &prompt::desired(&agent), runtime.now());
+    let planned = prompt::plan(&context::messages(&view)?, &prompt::desired(&agent), timestamp(&runtime));
     let tail = view.entries.iter().map(|entry| entry.id).max();
     let settings = (generation.settings)();
     runtime
@@ -60,4 +61,9 @@ async fn append_planned(
         .map_err(|error| crate::error::malformed("system message", &error))?;
     let draft = EntryDraft::of_messages(crate::entries::SYSTEM, vec![json]);
     Ok(tx.append_entry(conversation, draft).await?.id)
+}
+
+/// The clock as messages carry it.
+fn timestamp(runtime: &GenerationRuntime) -> Timestamp {
+    Timestamp::try_from(runtime.now()).unwrap_or(Timestamp::MAX)
 }

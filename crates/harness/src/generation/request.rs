@@ -4,7 +4,10 @@ use super::partial::{Progress, convert_leftover};
 use super::{Generation, GenerationRuntime, classify, context, prepare};
 use crate::docs::{LIVE, PROVIDER};
 use tidehold_delta::Json;
-use tidehold_models::{AssistantMessage, ModelRef, RequestPurpose, StreamOptions, StreamRequest, ThinkingLevel};
+use tidehold_models::message::AssistantMessage;
+use tidehold_models::model::ModelRef;
+use tidehold_models::models::{RequestPurpose, StreamOptions, StreamRequest};
+use tidehold_models::thinking::ThinkingLevel;
 use tidehold_session::ids::EntryId;
 use tidehold_tasks::TaskFault;
 

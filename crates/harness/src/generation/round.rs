@@ -8,7 +8,7 @@ use crate::live::{Run, end_run, set_run};
 use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
 use crate::submissions::Floor;
 use tidehold_delta::Json;
-use tidehold_models::{AssistantMessage, ToolCall};
+use tidehold_models::message::{AssistantMessage, ToolCall};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, EntryId};
 use tidehold_session::records::{EntryDraft, JoinPolicy, SubmissionSettlement};

@@ -59,6 +59,20 @@ pub struct ToolCall {
     pub arguments_error: Option<String>,
 }
 
+impl ToolCall {
+    /// A call as it opens: no arguments yet.
+    pub fn open(id: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: Json::empty_object(),
+            thought_signature: None,
+            namespace: None,
+            arguments_error: None,
+        }
+    }
+}
+
 /// A block of a user message or tool result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use super::pieces::Pieces;
 use super::reply::Reply;
 use crate::cost::calculate_cost;
 use crate::estimate::estimate_answer_tokens;
-use crate::message::{AssistantMessage, StopReason, Timestamp, ToolCall, Usage};
+use crate::message::{AssistantMessage, StopReason, TextContent, ThinkingContent, Timestamp, ToolCall, Usage};
 use crate::model::Model;
 use crate::partial::Partial;
 use crate::stream::StreamEvent;
@@ -130,7 +130,7 @@ impl Producer {
             Directive::Repeat { copies, text } => self.begin_text(Pieces::Copies { text, left: copies }),
             Directive::Think(text) => {
                 let index = self.begin_block();
-                self.emit(StreamEvent::ThinkingStart { content_index: index });
+                self.emit(StreamEvent::ThinkingStart { content_index: index, block: ThinkingContent::default() });
                 self.writing = Some(Writing::Thinking { index, pieces: Pieces::of(text) });
             }
             Directive::Call { tool, text, arguments } => self.begin_call(tool, text, arguments),
@@ -154,7 +154,7 @@ impl Producer {
             None => {
                 let index = self.begin_block();
                 self.open_text = Some(index);
-                self.emit(StreamEvent::TextStart { content_index: index });
+                self.emit(StreamEvent::TextStart { content_index: index, block: TextContent::default() });
                 index
             }
         };
@@ -164,16 +164,9 @@ impl Producer {
     fn begin_call(&mut self, tool: String, text: String, arguments: Json) {
         let index = self.begin_block();
         self.calls += 1;
-        let id = format!("call_{}_{}", self.reply.seed, self.calls);
-        self.emit(StreamEvent::ToolCallStart { content_index: index, id: id.clone(), name: tool.clone() });
-        let call = Box::new(ToolCall {
-            id,
-            name: tool,
-            arguments,
-            thought_signature: None,
-            namespace: None,
-            arguments_error: None,
-        });
+        let mut call = Box::new(ToolCall::open(format!("call_{}_{}", self.reply.seed, self.calls), tool));
+        self.emit(StreamEvent::ToolCallStart { content_index: index, block: call.clone() });
+        call.arguments = arguments;
         self.writing = Some(Writing::Call { index, pieces: Pieces::of(text), call });
     }
 

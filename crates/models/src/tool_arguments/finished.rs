@@ -2,6 +2,7 @@
 
 use super::repair::repair_json;
 use crate::json;
+use crate::surrogates;
 use tidehold_delta::{Json, ParseError};
 
 /// What the text of a tool call's arguments means.
@@ -30,12 +31,20 @@ pub fn parse_tool_call_arguments(text: &str) -> FinishedArguments {
     }
 }
 
-/// Strict parse of the text, else of the repaired text. The error is that of the last parse.
+/// Strict parse of the text, else of the repaired text. The error is that of the last parse. Halves of surrogate pairs,
+/// which a model may write as escapes, become U+FFFD.
 pub fn parse_json_with_repair(text: &str) -> Result<Json, ParseError> {
-    let first = match json::parse(text) {
+    let first = match parse_well_formed(text) {
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
     let repaired = repair_json(text);
-    if repaired == text { Err(first) } else { json::parse(&repaired) }
+    if repaired == text { Err(first) } else { parse_well_formed(&repaired) }
+}
+
+fn parse_well_formed(text: &str) -> Result<Json, ParseError> {
+    match json::parse(text) {
+        Err(ParseError::LoneSurrogate { .. }) => json::parse(&surrogates::replace_lone(text)),
+        result => result,
+    }
 }

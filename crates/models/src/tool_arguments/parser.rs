@@ -117,6 +117,11 @@ impl ArgumentsParser {
         shown
     }
 
+    /// Whether the text began to say something: a value, or a word that may become one.
+    pub fn has_value(&self) -> bool {
+        self.root.is_some() || !self.stack.is_empty() || !matches!(self.token, Token::None)
+    }
+
     fn push(&mut self, character: char, changes: &mut Vec<Change>) {
         match &mut self.token {
             Token::None => self.structure(character, changes),

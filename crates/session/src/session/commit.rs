@@ -32,7 +32,7 @@ where
         return Err(SessionError::PendingAcquisition.into());
     }
     // A callback that swallowed a failed read must not commit (spec 10.1).
-    inner.health.borrow().check()?;
+    inner.health.borrow().check_admitted()?;
     let assembly = assembly::assemble(&tx).await?;
     if !assembly.is_empty() {
         store(&inner, assembly).await?;
@@ -58,7 +58,7 @@ async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError
     // From here to the end of `publish` a synchronous backend yields nowhere, so the platform's output gate covers
     // everything that listeners send (invariant 2).
     let stored = inner.storage.commit(&writes).await;
-    inner.health.borrow().check()?;
+    inner.health.borrow().check_admitted()?;
     let seq = stored.map_err(|error| inner.fail(error))?;
     let publication = Rc::new(adopt(inner, assembly, seq));
     inner.publish(&publication);

@@ -30,6 +30,16 @@ impl Health {
     }
 }
 
+impl Health {
+    /// For work admitted before a close: it settles; only a failure stops it.
+    pub fn check_admitted(&self) -> Result<(), SessionError> {
+        match self {
+            Self::Open | Self::Closing => Ok(()),
+            Self::Failed(failed) => Err(SessionError::Failed(failed.clone())),
+        }
+    }
+}
+
 impl Inner {
     /// The error a call reports for a storage failure. Invalid reads fail their call; anything else ends the session:
     /// the call that met it reports the error itself, every other one [`SessionFailed`].

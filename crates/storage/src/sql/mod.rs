@@ -14,6 +14,7 @@ pub mod native;
 mod read;
 mod rows;
 mod schema;
+mod scope;
 mod segments;
 pub mod statements;
 mod store;

@@ -4,7 +4,7 @@ use super::driver::SqlDriver;
 use super::marks::Counters;
 use super::rows::Reader;
 use super::{commit, read, schema};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use tidehold_delta::Text;
 use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
 use tidehold_session::ids::{ConversationId, DocumentId, EntryId, Seq, SubmissionId, TaskId};
@@ -18,8 +18,6 @@ pub struct SqlStorage<D> {
     incarnation: Text,
     counters: Cell<Counters>,
     closed: Cell<bool>,
-    /// Held during a commit: a driver that calls back would otherwise see half of it.
-    busy: RefCell<()>,
 }
 
 impl<D: SqlDriver> SqlStorage<D> {
@@ -35,13 +33,7 @@ impl<D: SqlDriver> SqlStorage<D> {
             Some(meta) => (meta.incarnation, Counters::reopened(meta.marks)),
             None => (candidate.into(), Counters::empty()),
         };
-        Ok(Self {
-            driver,
-            incarnation,
-            counters: Cell::new(counters),
-            closed: Cell::new(false),
-            busy: RefCell::new(()),
-        })
+        Ok(Self { driver, incarnation, counters: Cell::new(counters), closed: Cell::new(false) })
     }
 
     /// The driver, for what the platform counts.

@@ -83,6 +83,11 @@ impl Forest {
         self.nodes.get(&id).is_some_and(|node| node.life == Life::Live)
     }
 
+    /// Known tasks in id order.
+    pub fn iter(&self) -> impl Iterator<Item = (TaskId, &Node)> {
+        self.nodes.iter().map(|(id, node)| (*id, node))
+    }
+
     /// How many edges are kept.
     pub fn len(&self) -> usize {
         self.nodes.len() + self.conversations.len()
@@ -190,9 +195,7 @@ impl Forest {
             let mut above = start;
             for _ in 0..MAX_OWNER_DEPTH {
                 let Above::Task(owner) = above else { break };
-                if !kept_tasks.insert(owner) && !tasks.contains(&owner) && !also.contains(&owner) {
-                    break;
-                }
+                kept_tasks.insert(owner);
                 above = self.above(owner);
             }
         }

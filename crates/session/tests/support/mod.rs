@@ -1,0 +1,71 @@
+//! Sessions over the memory backend, on a virtual clock.
+
+use std::rc::Rc;
+use tidehold_delta::{Json, Op};
+use tidehold_session::documents::{CheckpointInfo, DocDef, History, LatestFork, Semantics};
+use tidehold_session::host_local::LocalRuntime;
+use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
+use tidehold_session::ids::ROOT_CONVERSATION_ID;
+use tidehold_session::storage::Storage;
+use tidehold_session::{Session, SessionOptions, Tx};
+use tidehold_storage::fault::Countdown;
+use tidehold_storage::memory::MemoryStorage;
+
+fn never(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
+    false
+}
+
+pub static NOTES: DocDef = DocDef {
+    kind: "test.notes",
+    version: 1,
+    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    initial: Json::empty_object,
+    checkpoint_when: never,
+};
+
+pub static SCRATCH: DocDef = DocDef {
+    kind: "test.scratch",
+    version: 1,
+    semantics: Semantics::Task,
+    initial: Json::empty_object,
+    checkpoint_when: never,
+};
+
+pub fn entry(text: &str) -> EntryDraft {
+    EntryDraft { kind: "test".into(), data: Some(Json::from(text)), ..EntryDraft::default() }
+}
+
+pub fn task(ownership: TaskOwnership) -> TaskCreate {
+    TaskCreate {
+        kind: "test.task".into(),
+        version: 1,
+        input: Json::Null,
+        checkpoint: Json::empty_object(),
+        ownership,
+        conversation_id: Some(ROOT_CONVERSATION_ID),
+        background: false,
+        abandon_on_restart: false,
+    }
+}
+
+pub async fn root(session: &Session) {
+    session.commit(async |tx: Tx| tx.create_root().await).await.expect("a fresh session has no root");
+}
+
+fn on(storage: Rc<dyn Storage>, test: impl AsyncFnOnce(Session) + 'static) {
+    let mut runtime = LocalRuntime::virtual_clock(1_000, 7);
+    let session = Session::open(storage, runtime.host(), SessionOptions::default());
+    runtime.run(async move { test(session).await }).expect("the test must not wait for ever");
+}
+
+pub fn open(test: impl AsyncFnOnce(Session) + 'static) {
+    on(Rc::new(MemoryStorage::new("incarnation".to_owned())), test);
+}
+
+/// The second argument of the test makes every storage call from then on fail.
+pub fn open_faulty(test: impl AsyncFnOnce(Session, Rc<dyn Fn()>) + 'static) {
+    let storage = Rc::new(Countdown::new(MemoryStorage::new("incarnation".to_owned())));
+    let faulty = Rc::clone(&storage);
+    let arm: Rc<dyn Fn()> = Rc::new(move || faulty.allow_calls(Some(0)));
+    on(storage, async move |session| test(session, arm).await);
+}

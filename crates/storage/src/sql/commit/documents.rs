@@ -1,0 +1,228 @@
+//! Document writes: content first, then retirement, whatever the order of the batch.
+//!
+//! A current-only document is one row of base and deltas until those pass [`PACK_BYTES`]; then packs follow as parts,
+//! and the next base reclaims them. A rewindable one is its creation base and one part per revision, forever.
+
+use super::Target;
+use super::copies::Copies;
+use crate::batch::{self, ContentWrite, DocumentPlan, Plan};
+use crate::limits::PACK_BYTES;
+use crate::sql::chunks::{self, Place};
+use crate::sql::codec::{encode_name, encode_ops};
+use crate::sql::driver::Param;
+use crate::sql::read::documents::{Tail, find, tail};
+use crate::sql::rows::{bound, exact, exact_or_null, flag, text_or_null, write as execute};
+use crate::sql::segments::{self, NewSegment, SegmentKind};
+use crate::sql::{scope, statements as sql};
+use tidehold_delta::{Json, Op};
+use tidehold_session::documents::{DocumentCreate, Point};
+use tidehold_session::ids::DocumentId;
+use tidehold_session::storage::{DocumentContent, StorageError};
+
+pub(super) fn write(target: &Target<'_>, plan: &Plan<'_>, copies: &Copies) -> Result<(), StorageError> {
+    // Addresses first: a creation may take the place of an incarnation that this batch retires later.
+    for document in plan.documents.iter().filter(|document| !document.retire) {
+        if let Some(record) = document.content.and_then(ContentWrite::created) {
+            check_address(target, plan, record)?;
+        }
+    }
+    for document in &plan.documents {
+        match document.content {
+            Some(ContentWrite::Create { record, version, value }) => {
+                create(target, record, version, value, document.retire)?;
+            }
+            Some(ContentWrite::Copy { record, .. }) => {
+                let Some(copied) = copies.get(&document.id) else {
+                    return Err(batch::unknown_document(document.id));
+                };
+                create(target, record, copied.version, &copied.value, document.retire)?;
+            }
+            Some(ContentWrite::Change(content)) => change(target, document, Some(content))?,
+            None => change(target, document, None)?,
+        }
+    }
+    Ok(())
+}
+
+fn check_address(target: &Target<'_>, plan: &Plan<'_>, record: &DocumentCreate) -> Result<(), StorageError> {
+    match find(&target.reader(), &batch::address(record), Point::Current)? {
+        Some(holder) if !plan.retires(holder.id) => Err(batch::address_taken(record.id, holder.id)),
+        _ => Ok(()),
+    }
+}
+
+fn create(
+    target: &Target<'_>,
+    record: &DocumentCreate,
+    version: u32,
+    value: &Json,
+    retired: bool,
+) -> Result<(), StorageError> {
+    target.check_new(record.id.0)?;
+    // No point lies inside an empty lifetime, so its content is not kept.
+    let content = if retired { String::new() } else { base_line(target, own_place(record.id), version, value)? };
+    let (scope, owner) = scope::columns(record.scope);
+    let kind = encode_name(&record.kind);
+    let key = record.key.as_deref().map(encode_name);
+    let params = [
+        exact(record.id.0),
+        exact(scope),
+        exact(owner),
+        Param::Text(&kind),
+        text_or_null(key.as_deref()),
+        exact_or_null(record.history.map(scope::history_column)),
+        exact_or_null(record.fork.map(scope::fork_column)),
+        exact(target.seq.0),
+        if retired { exact(target.seq.0) } else { Param::Null },
+        exact(u64::from(version)),
+        exact(content.len() as u64),
+        Param::Text(&content),
+    ];
+    execute(target.driver, &sql::INSERT_DOCUMENT, &params)
+}
+
+fn change(
+    target: &Target<'_>,
+    document: &DocumentPlan<'_>,
+    content: Option<&DocumentContent>,
+) -> Result<(), StorageError> {
+    let id = document.id;
+    let tail = tail(&target.reader(), id)?.ok_or_else(|| batch::unknown_document(id))?;
+    match content {
+        Some(content) => batch::check_change(&tail.record, tail.version, content)?,
+        None if tail.record.retired_at.is_some() => return Err(batch::retired(id)),
+        None => {}
+    }
+    if document.retire {
+        // What is written at the retiring commit is at no addressable point.
+        return retire(target, id, &tail);
+    }
+    match content {
+        None => Ok(()),
+        Some(DocumentContent::Base { version, value }) if tail.record.is_rewindable() => {
+            add_base_revision(target, id, &tail, *version, value)
+        }
+        Some(DocumentContent::Base { version, value }) => replace_base(target, id, &tail, *version, value),
+        Some(DocumentContent::Delta { version, ops }) if tail.record.is_rewindable() => {
+            let line = delta_line(target, id, *version, ops)?;
+            insert_part(target, id, SegmentKind::Delta, &line)
+        }
+        Some(DocumentContent::Delta { version, ops }) => append(target, id, &tail, *version, ops),
+    }
+}
+
+fn append(
+    target: &Target<'_>,
+    id: DocumentId,
+    tail: &Tail,
+    version: u32,
+    ops: &[Op],
+) -> Result<(), StorageError> {
+    let line = delta_line(target, id, version, ops)?;
+    let added = line.len() as u64;
+    let (part, bytes) = tail.last_part.map_or((None, tail.bytes), |(seq, bytes)| (Some(seq), bytes));
+    if bytes + added > PACK_BYTES as u64 {
+        return insert_part(target, id, SegmentKind::Delta, &line);
+    }
+    match part {
+        None => {
+            let params = [exact(id.0), Param::Text(&line), exact(added)];
+            execute(target.driver, &sql::APPEND_TO_DOCUMENT, &params)
+        }
+        Some(seq) => {
+            let params = [exact(id.0), exact(seq), Param::Text(&line), exact(added)];
+            execute(target.driver, &sql::APPEND_TO_PART, &params)
+        }
+    }
+}
+
+fn replace_base(
+    target: &Target<'_>,
+    id: DocumentId,
+    tail: &Tail,
+    version: u32,
+    value: &Json,
+) -> Result<(), StorageError> {
+    reclaim_parts(target, id, tail)?;
+    let text = value.to_string();
+    chunks::trim(target.driver, own_place(id), chunks::needed(&text))?;
+    let line = line(target, own_place(id), SegmentKind::Base, version, &text)?;
+    let params = [exact(id.0), exact(u64::from(version)), exact(line.len() as u64), Param::Text(&line)];
+    execute(target.driver, &sql::REBASE_DOCUMENT, &params)
+}
+
+fn add_base_revision(
+    target: &Target<'_>,
+    id: DocumentId,
+    tail: &Tail,
+    version: u32,
+    value: &Json,
+) -> Result<(), StorageError> {
+    let line = base_line(target, part_place(target, id), version, value)?;
+    insert_part(target, id, SegmentKind::Base, &line)?;
+    if version != tail.version {
+        let params = [exact(id.0), exact(u64::from(version))];
+        execute(target.driver, &sql::SET_DOCUMENT_VERSION, &params)?;
+    }
+    Ok(())
+}
+
+fn retire(target: &Target<'_>, id: DocumentId, tail: &Tail) -> Result<(), StorageError> {
+    let params = [exact(id.0), bound(target.seq.0)];
+    if tail.record.is_rewindable() {
+        return execute(target.driver, &sql::RETIRE_DOCUMENT, &params);
+    }
+    reclaim_parts(target, id, tail)?;
+    chunks::trim(target.driver, own_place(id), 0)?;
+    execute(target.driver, &sql::RETIRE_AND_CLEAR_DOCUMENT, &params)
+}
+
+/// Drops everything after the base of a current-only document.
+fn reclaim_parts(target: &Target<'_>, id: DocumentId, tail: &Tail) -> Result<(), StorageError> {
+    if tail.last_part.is_some() {
+        execute(target.driver, &sql::DELETE_PARTS, &[exact(id.0)])?;
+    }
+    chunks::drop_segments(target.driver, id.0)
+}
+
+fn insert_part(
+    target: &Target<'_>,
+    id: DocumentId,
+    kind: SegmentKind,
+    line: &str,
+) -> Result<(), StorageError> {
+    let params = [
+        exact(id.0),
+        exact(target.seq.0),
+        flag(kind == SegmentKind::Base),
+        exact(line.len() as u64),
+        Param::Text(line),
+    ];
+    execute(target.driver, &sql::INSERT_PART, &params)
+}
+
+fn own_place(id: DocumentId) -> Place {
+    Place { owner: id.0, slot: 0 }
+}
+
+fn part_place(target: &Target<'_>, id: DocumentId) -> Place {
+    Place { owner: id.0, slot: target.seq.0 }
+}
+
+fn delta_line(target: &Target<'_>, id: DocumentId, version: u32, ops: &[Op]) -> Result<String, StorageError> {
+    line(target, part_place(target, id), SegmentKind::Delta, version, &encode_ops(ops))
+}
+
+fn base_line(target: &Target<'_>, place: Place, version: u32, value: &Json) -> Result<String, StorageError> {
+    line(target, place, SegmentKind::Base, version, &value.to_string())
+}
+
+fn line(
+    target: &Target<'_>,
+    place: Place,
+    kind: SegmentKind,
+    version: u32,
+    text: &str,
+) -> Result<String, StorageError> {
+    segments::write(target.driver, place, &NewSegment { kind, seq: target.seq.0, version, text })
+}

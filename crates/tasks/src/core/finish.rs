@@ -1,0 +1,48 @@
+//! An outcome meets the work below it: hold or end (spec 5.5, rule 1).
+
+use crate::core::forest::{Forest, Life, node_of};
+use crate::core::state::State;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::{ConversationRecord, TaskOutcome, TaskRecord, TaskState};
+
+/// The forest as a commit would leave it: the mirror plus what its transaction staged.
+pub fn candidate<'a>(
+    state: &State,
+    tasks: impl IntoIterator<Item = &'a TaskRecord>,
+    conversations: impl IntoIterator<Item = &'a ConversationRecord>,
+) -> Forest {
+    let mut forest = state.forest.clone();
+    for conversation in conversations {
+        forest.insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
+    }
+    for task in tasks {
+        forest.insert(task.id, node_of(task));
+    }
+    forest
+}
+
+/// Live ordinary owned work of a task in a forest, in id order.
+pub fn live_below(forest: &Forest, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
+    forest.live().filter(move |below| forest.ordinary_owners(*below).any(|owner| owner == id))
+}
+
+/// The state an outcome takes in the candidate forest.
+pub fn ending(state: &State, forest: &Forest, id: TaskId, outcome: TaskOutcome) -> TaskState {
+    #[cfg(test)]
+    if state.sabotaged(crate::core::sabotage::Sabotage::NoHold) {
+        return TaskState::Terminal { outcome };
+    }
+    let _only_sabotage = state;
+    if live_below(forest, id).next().is_some() {
+        TaskState::Completing { outcome }
+    } else {
+        TaskState::Terminal { outcome }
+    }
+}
+
+impl Forest {
+    /// Live tasks in id order.
+    pub fn live(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.iter().filter(|(_, node)| node.life == Life::Live).map(|(id, _)| id)
+    }
+}

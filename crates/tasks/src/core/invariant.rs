@@ -1,0 +1,53 @@
+//! "Unsettled, unblocked, non-external work has a wake" (invariant 6), stated independently of how the wake is computed.
+
+use crate::core::state::{LiveTask, State};
+use crate::task::Wake;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::TaskState;
+
+/// The first breach, in words. `alarm` is what is armed after the commit.
+pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), String> {
+    if state.tasks.is_empty() {
+        return match alarm {
+            None => Ok(()),
+            Some(at) => Err(format!("nothing is live, yet an alarm is set for {at}")),
+        };
+    }
+    match state.tasks.iter().find_map(|(id, task)| needs(state, *id, task, now)) {
+        None => Ok(()),
+        Some((id, at)) => match alarm {
+            // A watchdog may sit beyond a time that has passed; nothing else may be later than the task's own time.
+            Some(alarm) if at.is_none_or(|at| alarm <= at) => Ok(()),
+            Some(alarm) => Err(format!("task {id} wakes at {at:?}, the alarm only at {alarm}")),
+            None => Err(format!("task {id} is unsettled and nothing wakes it")),
+        },
+    }
+}
+
+/// Whether the task itself needs a wake, and by when.
+fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(TaskId, Option<Millis>)> {
+    if task.blocked().is_some() {
+        return None;
+    }
+    let future = |at: Millis| (at > now).then_some(at);
+    match &task.record.state {
+        TaskState::Terminal { .. } => None,
+        // Held outcomes and marks wait for what is below; at the bottom there is nothing to wait for.
+        TaskState::Completing { .. } => is_leaf(state, id).then_some((id, None)),
+        _ if task.record.abort_requested => is_leaf(state, id).then_some((id, None)),
+        TaskState::Waiting { on, until, .. } => match until {
+            Some(until) => Some((id, future(*until))),
+            None => (!on.iter().any(|on| state.is_live(*on))).then_some((id, None)),
+        },
+        TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
+            Wake::Now => Some((id, None)),
+            Wake::At(at) => Some((id, future(at))),
+            Wake::External => None,
+        },
+    }
+}
+
+fn is_leaf(state: &State, id: TaskId) -> bool {
+    !state.tasks.keys().any(|below| state.forest.ordinary_owners(*below).any(|owner| owner == id))
+}

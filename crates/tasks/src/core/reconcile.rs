@@ -1,0 +1,132 @@
+//! What follows from committed records alone (spec 5.4 and 5.5): marks that flow down, queues they empty, outcomes whose
+//! hold is over. One commit performs all of it.
+
+use crate::core::forest::Forest;
+use crate::core::state::{Stage, State};
+use std::collections::{BTreeMap, BTreeSet};
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
+
+/// One write of a reconcile commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconcile {
+    /// The conversation's queued inputs become unanswered.
+    Withdraw(ConversationId),
+    /// An abort mark, or a request that replaces a `restart` mark.
+    Mark(TaskId, Option<AbortMarkReason>),
+    /// The held outcome becomes terminal.
+    Finalize(TaskId),
+}
+
+/// All that is due. Everything the state misses was loaded.
+pub fn reconcile(state: &State) -> Vec<Reconcile> {
+    let withdrawals = withdrawals(state).map(Reconcile::Withdraw);
+    let finalized = finalized(state);
+    let marks = marks(state);
+    let marks = marks.into_iter().filter(|(id, _)| !finalized.contains(id));
+    let marks = marks.map(|(id, reason)| Reconcile::Mark(id, reason));
+    // Withdrawals first: they may read documents of runs that a final record retires.
+    withdrawals.chain(marks).chain(finalized.iter().copied().map(Reconcile::Finalize)).collect()
+}
+
+/// New marks by task; a request beats a restart.
+fn marks(state: &State) -> BTreeMap<TaskId, Option<AbortMarkReason>> {
+    let mut marks = BTreeMap::new();
+    if state.stage == Stage::Restarting {
+        let abandoned = state.tasks.iter().filter(|(_, task)| task.recovered && task.record.abandon_on_restart);
+        marks.extend(abandoned.map(|(id, _)| (*id, Some(AbortMarkReason::Restart))));
+    }
+    for id in state.tasks.keys() {
+        match inherited(state, *id) {
+            Some(None) => drop(marks.insert(*id, None)),
+            Some(restart) => drop(marks.entry(*id).or_insert(restart)),
+            None => {}
+        }
+    }
+    for id in fail_fast_losers(state) {
+        marks.insert(id, None);
+    }
+    marks.retain(|id, reason| state.record(*id).is_some_and(|record| is_news(record, *reason)));
+    marks
+}
+
+/// Whether a mark changes the record.
+pub fn is_news(record: &TaskRecord, reason: Option<AbortMarkReason>) -> bool {
+    !record.abort_requested || (record.abort_reason.is_some() && reason.is_none())
+}
+
+/// The mark that the owners above a task ask for.
+fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
+    #[cfg(test)]
+    if state.sabotaged(crate::core::sabotage::Sabotage::NoCascade) {
+        return None;
+    }
+    let mut mark = None;
+    for owner in state.forest.ordinary_owners(id) {
+        match state.record(owner).map(|record| intent(record)) {
+            Some(Some(None)) => return Some(None),
+            Some(Some(restart)) => mark = Some(restart),
+            Some(None) | None => {}
+        }
+    }
+    mark
+}
+
+/// A live owner's cancellation intent and the reason it passes on.
+fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
+    match &record.state {
+        TaskState::Terminal { .. } => None,
+        TaskState::Completing { outcome } if !matches!(outcome, TaskOutcome::Completed { .. }) => Some(None),
+        _ => record.abort_requested.then_some(record.abort_reason),
+    }
+}
+
+/// Live members of failFast waits of which another member failed, or holds a failure.
+fn fail_fast_losers(state: &State) -> BTreeSet<TaskId> {
+    let mut losers = BTreeSet::new();
+    for (_, on) in state.fail_fast_waits() {
+        if on.iter().any(|id| has_failed(state, *id)) {
+            losers.extend(on.iter().copied().filter(|id| state.is_live(*id) && !has_failed(state, *id)));
+        }
+    }
+    losers
+}
+
+fn has_failed(state: &State, id: TaskId) -> bool {
+    use crate::core::forest::Life;
+    match state.record(id) {
+        Some(record) => record.outcome().is_some_and(|held| !matches!(held, TaskOutcome::Completed { .. })),
+        None => state.forest.node(id).is_some_and(|node| node.life == Life::Unsuccessful),
+    }
+}
+
+/// Completing tasks whose ordinary owned work has ended, counting those that end in this very commit.
+fn finalized(state: &State) -> BTreeSet<TaskId> {
+    let completing: Vec<TaskId> = state
+        .tasks
+        .iter()
+        .filter(|(_, task)| matches!(task.record.state, TaskState::Completing { .. }))
+        .map(|(id, _)| *id)
+        .collect();
+    let mut done = BTreeSet::new();
+    loop {
+        let holding = holding_without(&state.forest, state, &done);
+        let more: Vec<TaskId> =
+            completing.iter().copied().filter(|id| !done.contains(id) && !holding.contains(id)).collect();
+        if more.is_empty() {
+            return done;
+        }
+        done.extend(more);
+    }
+}
+
+fn holding_without(forest: &Forest, state: &State, ended: &BTreeSet<TaskId>) -> BTreeSet<TaskId> {
+    forest.holding(state.tasks.keys().copied().filter(|id| !ended.contains(id)))
+}
+
+/// Conversations below an intent that may hold queued inputs. The intent's own conversation keeps its queue.
+fn withdrawals(state: &State) -> impl Iterator<Item = ConversationId> + '_ {
+    let cancels = |owner| state.record(owner).is_some_and(|record| record.cancels_below());
+    let queues = state.queues.conversations.iter().copied();
+    queues.filter(move |id| state.forest.ordinary_owners_of_conversation(*id).any(cancels))
+}

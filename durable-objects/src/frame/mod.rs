@@ -1,0 +1,182 @@
+//! The frame around a session: what every object does whatever it is asked.
+//!
+//! It opens the session on demand, counts requests, keeps a panic inside, and turns replies into responses. What a
+//! session is and which operations it knows is the [`App`]'s business, so that a test can put another one into the
+//! same frame.
+
+mod app;
+mod reply;
+mod slot;
+mod wake;
+
+pub use app::{App, Platform, Request};
+pub use reply::Reply;
+
+use crate::config::{self, Config, ConfigError};
+use crate::platform::guard::{Guarded, guard};
+use crate::platform::life::{EndReason, Life};
+use crate::platform::timer;
+use crate::protocol::{CALL, Call, Code, OperationError, from_ascii_json};
+use crate::rate::RateLimit;
+use reply::{error_response, reply_response};
+use slot::{Opened, Slot};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use worker::{Env, Response, State};
+
+/// One object's frame. Everything in it belongs to this object alone (invariant 11).
+pub struct Frame<A: App>(Rc<Inner<A>>);
+
+struct Inner<A: App> {
+    state: Rc<State>,
+    env: Env,
+    config: OnceCell<Result<Rc<Config>, ConfigError>>,
+    slot: Slot<A>,
+    rate: RefCell<Option<RateLimit>>,
+}
+
+impl<A: App> Frame<A> {
+    pub fn new(state: State, env: Env) -> Self {
+        let (config, slot, rate) = (OnceCell::new(), Slot::default(), RefCell::default());
+        Self(Rc::new(Inner { state: Rc::new(state), env, config, slot, rate }))
+    }
+
+    /// Answers one internal request of the Worker.
+    pub async fn fetch(&self, mut request: worker::Request) -> worker::Result<Response> {
+        match read_request::<A>(&mut request).await {
+            Ok(request) => self.answer(request).await,
+            // The Worker is the only caller, so this is a mistake of ours.
+            Err(error) => error_response(&OperationError::new(Code::Internal, error)),
+        }
+    }
+
+    async fn answer(&self, request: Request<A::Operation>) -> worker::Result<Response> {
+        let config = match self.config() {
+            Ok(config) => config,
+            Err(error) => {
+                let answered = A::without_configuration(request, &error);
+                return self.respond(answered, &Life::default());
+            }
+        };
+        if let Err(error) = self.admit(&request.call, &config) {
+            return error_response(&error);
+        }
+        let opened = match self.opened(config).await {
+            Ok(opened) => opened,
+            Err(error) => return error_response(&error),
+        };
+        let result = match guard(&opened.life, A::perform(Rc::clone(&opened.session), request)).await {
+            Guarded::Completed(result) => result,
+            Guarded::Ended(_) => Err(session_failed()),
+            Guarded::Panicked(message) => {
+                self.panicked(&opened.life, &message);
+                Err(OperationError::new(Code::Internal, "the session met an internal error"))
+            }
+        };
+        if matches!(&result, Err(error) if error.code == Code::SessionFailed) {
+            self.end(&opened.life, EndReason::Failed);
+        }
+        self.respond(result, &opened.life)
+    }
+
+    fn respond(&self, result: Result<Reply, OperationError>, life: &Life) -> worker::Result<Response> {
+        match result {
+            Err(error) => error_response(&error),
+            Ok(Reply::Deleted) => {
+                self.end(life, EndReason::Deleted);
+                reply_response(Reply::Deleted, life, drop)
+            }
+            Ok(reply) => {
+                let (frame, ending) = (self.clone(), life.clone());
+                reply_response(reply, life, move |message| frame.panicked(&ending, &message))
+            }
+        }
+    }
+
+    fn config(&self) -> Result<Rc<Config>, ConfigError> {
+        let read = || {
+            let text = self.0.env.var("TIDEHOLD_CONFIG").map(|text| text.to_string()).map_err(|_| ConfigError {
+                path: "TIDEHOLD_CONFIG".to_owned(),
+                message: "the variable is not set".to_owned(),
+            })?;
+            config::parse(&text).map(Rc::new)
+        };
+        self.0.config.get_or_init(read).clone()
+    }
+
+    fn admit(&self, call: &Call<A::Operation>, config: &Config) -> Result<(), OperationError> {
+        if !call.caller.rate_limited {
+            return Ok(());
+        }
+        let now = timer::now();
+        let mut rate = self.0.rate.borrow_mut();
+        let limit = rate.get_or_insert_with(|| RateLimit::new(config.limits.requests_per_minute, now));
+        limit.take(now).map_err(|seconds| {
+            OperationError::new(Code::RateLimited, "too many requests for this session").retry_after(seconds)
+        })
+    }
+
+    async fn opened(&self, config: Rc<Config>) -> Result<Opened<A>, OperationError> {
+        let open = |life: Life| {
+            let frame = self.clone();
+            async move {
+                let platform = frame.platform(config, &life);
+                match guard(&life, A::open(platform)).await {
+                    Guarded::Completed(Ok(session)) => Ok(Rc::new(session)),
+                    Guarded::Completed(Err(error)) => Err(error),
+                    Guarded::Ended(_) => Err(session_failed()),
+                    Guarded::Panicked(message) => {
+                        worker::console_error!("panic while opening: {message}");
+                        Err(OperationError::new(Code::Internal, "the session met an internal error"))
+                    }
+                }
+            }
+        };
+        self.0.slot.get_or_open(open).await
+    }
+
+    fn platform(&self, config: Rc<Config>, life: &Life) -> Platform {
+        let (frame, ending) = (self.clone(), life.clone());
+        Platform {
+            state: Rc::clone(&self.0.state),
+            env: self.0.env.clone(),
+            config,
+            life: life.clone(),
+            fail: Rc::new(move |message| {
+                worker::console_error!("session failed: {message}");
+                frame.end(&ending, EndReason::Failed);
+            }),
+        }
+    }
+
+    fn panicked(&self, life: &Life, message: &str) {
+        worker::console_error!("panic in a session: {message}");
+        self.end(life, EndReason::Failed);
+    }
+
+    /// Drops the session of that life, if it still is the open one, and ends everything that runs for it.
+    fn end(&self, life: &Life, reason: EndReason) {
+        let session = self.0.slot.close(life);
+        life.end(reason);
+        crate::platform::guard::discard(session);
+    }
+}
+
+impl<A: App> Clone for Frame<A> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+fn session_failed() -> OperationError {
+    OperationError::new(Code::SessionFailed, "the session failed; the next request reopens it")
+        .retry_after(crate::limits::REOPEN_AFTER_SECONDS)
+}
+
+async fn read_request<A: App>(request: &mut worker::Request) -> Result<Request<A::Operation>, String> {
+    let header = request.headers().get(CALL).map_err(|error| error.to_string())?;
+    let header = header.ok_or("the internal call header is missing")?;
+    let call = from_ascii_json(&header).map_err(|error| format!("the internal call header is invalid: {error}"))?;
+    let body = request.text().await.map_err(|error| error.to_string())?;
+    Ok(Request { call, body })
+}

@@ -1,0 +1,67 @@
+//! What operations answer with, and how that becomes a response to the Worker.
+
+use crate::platform::host::spawn_caught;
+use crate::platform::life::Life;
+use crate::protocol::{OUTCOME, OperationError, Outcome, STREAM_ID};
+use crate::streams::body::Body;
+use crate::streams::sse::{self, EventStream};
+use crate::streams::waiting;
+use futures::future::LocalBoxFuture;
+use tidehold_delta::Json;
+use worker::{Response, ResponseBuilder};
+
+/// The result of an operation.
+pub enum Reply {
+    /// A finished answer.
+    Json(Json),
+    /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`).
+    Written { body: Json, head: String },
+    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text.
+    Waiting(LocalBoxFuture<'static, String>),
+    /// Committed batches as they come.
+    Events(EventStream),
+    /// Everything of the session was deleted.
+    Deleted,
+}
+
+/// `on_panic` is told of a panic that comes after the response began.
+pub(super) fn reply_response(
+    reply: Reply,
+    life: &Life,
+    on_panic: impl FnOnce(String) + 'static,
+) -> worker::Result<Response> {
+    match reply {
+        Reply::Json(body) => json_response(Outcome::Ok, &body.to_string(), None),
+        Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), Some(&head)),
+        Reply::Deleted => json_response(Outcome::Empty, "", None),
+        Reply::Waiting(answer) => {
+            let (readable, body) = Body::new()?;
+            spawn_caught(waiting::carry(answer, body, life.clone(), on_panic));
+            stream_response(readable, "application/json")
+        }
+        Reply::Events(stream) => {
+            let (readable, body) = Body::new()?;
+            spawn_caught(sse::carry(stream, body, life.clone()));
+            stream_response(readable, "text/event-stream")
+        }
+    }
+}
+
+pub(super) fn error_response(error: &OperationError) -> worker::Result<Response> {
+    json_response(Outcome::Error, &serde_json::to_string(error)?, None)
+}
+
+fn json_response(outcome: Outcome, body: &str, head: Option<&str>) -> worker::Result<Response> {
+    let mut builder = ResponseBuilder::new().with_header(OUTCOME, outcome.name())?;
+    if let Some(head) = head {
+        builder = builder.with_header(STREAM_ID, head)?;
+    }
+    Ok(builder.with_header("content-type", "application/json")?.fixed(body.as_bytes().to_vec()))
+}
+
+fn stream_response(readable: web_sys::ReadableStream, content_type: &str) -> worker::Result<Response> {
+    let builder = ResponseBuilder::new()
+        .with_header(OUTCOME, Outcome::Stream.name())?
+        .with_header("content-type", content_type)?;
+    Ok(builder.stream(readable))
+}

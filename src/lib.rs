@@ -1,10 +1,29 @@
-//! placeholder
-use worker::{Context, Env, Request, Response, event};
+//! `tidehold`: the Worker. HTTP in, the owning session object out.
+//!
+//! Lives here: routes ([`route`]), authentication and scopes ([`auth`]), bounded request bodies ([`body`]), transport
+//! errors with their status codes ([`error`]: nothing below knows one), CORS, the OpenAPI document ([`openapi`]), and
+//! the hand-over to the object that owns the session ([`forward`]). May not live here: any knowledge of what a session
+//! is or does, and any state: a Worker instance serves every project, so nothing outlives its request.
+//!
+//! Start reading at [`handle`] (one request from arrival to answer), then [`route`] (what can be asked), then
+//! `tidehold_durable_objects::protocol` (what the object is told).
+
+pub mod auth;
+pub mod body;
+pub mod cors;
+pub mod error;
+pub mod forward;
+pub mod handle;
+pub mod limits;
+pub mod openapi;
+pub mod respond;
+pub mod route;
+
 pub use tidehold_durable_objects::SessionObject;
 
+use worker::{Context, Env, Request, Response, event};
+
 #[event(fetch)]
-async fn fetch(_request: Request, env: Env, _context: Context) -> worker::Result<Response> {
-    let ns = env.durable_object("SESSIONS")?;
-    let stub = ns.id_from_name("x")?.get_stub()?;
-    stub.fetch_with_str("https://object/").await
+async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<Response> {
+    handle::handle(request, env).await
 }

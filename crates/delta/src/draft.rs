@@ -213,7 +213,15 @@ impl Draft {
     /// Runs `f` on the open change. `f` calls no code from outside this crate.
     fn with<R>(&self, f: impl FnOnce(&mut Open) -> Result<R, DraftError>) -> Result<R, DraftError> {
         match self.shared.try_borrow_mut() {
-            Ok(mut open) => f(open.as_mut().ok_or(DraftError::Revoked)?),
+            Ok(mut open) => {
+                let open = open.as_mut().ok_or(DraftError::Revoked)?;
+                // The overlay is walked by recursion, so no place below the limit may get into it.
+                if self.path.len() > MAX_DEPTH {
+                    Err(DraftError::Depth)
+                } else {
+                    f(open)
+                }
+            }
             Err(_) => Err(DraftError::Revoked),
         }
     }

@@ -80,6 +80,14 @@ impl Json {
         }
     }
 
+    /// The shared text of a string.
+    pub fn as_text(&self) -> Option<&Text> {
+        match self {
+            Json::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The value of a number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {

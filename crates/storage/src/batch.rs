@@ -4,7 +4,7 @@
 //! incarnation, and gives no id to two records. Whether an id was taken by an earlier commit is the backend's to check.
 
 use crate::limits::MAX_NUMBER;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
 use tidehold_session::documents::{
@@ -105,6 +105,7 @@ pub fn plan(writes: &[StorageWrite]) -> Result<Plan<'_>, StorageError> {
             document => add_document(&mut plan.documents, &mut positions, DocumentId(id), document)?,
         }
     }
+    check_requests(&plan.tables)?;
     check_copies(&plan.documents, &positions)?;
     check_addresses(&plan.documents)?;
     Ok(plan)
@@ -156,6 +157,20 @@ fn add_document<'a>(
         return Err(batch(format!("document {id} has more than one content command")));
     }
     document.content = Some(content);
+    Ok(())
+}
+
+/// Replacements keep their request, so two submissions of one batch with one request cannot both be valid.
+fn check_requests(tables: &[TableWrite<'_>]) -> Result<(), StorageError> {
+    let mut requests = HashSet::new();
+    for write in tables {
+        if let TableWrite::Submission(record) = write
+            && let Some(request) = &record.request_id
+            && !requests.insert((record.conversation_id, request))
+        {
+            return Err(request_taken(request));
+        }
+    }
     Ok(())
 }
 

@@ -19,8 +19,8 @@ pub enum Operation {
     GetConversation { conversation: ConversationKey },
     /// Admits the input or write in the body.
     Submit { conversation: ConversationKey },
-    /// One submission; held back until it settled or `wait_seconds` passed.
-    GetSubmission { submission: SubmissionId, wait_seconds: Option<u32> },
+    /// One submission; held back until it settled or `wait_ms` passed.
+    GetSubmission { submission: SubmissionId, wait_ms: u32 },
     /// A page of the transcript.
     ListEntries {
         conversation: ConversationKey,
@@ -39,9 +39,9 @@ impl Operation {
     }
 
     /// How long the object may hold the answer back on purpose.
-    pub fn wait_seconds(&self) -> u32 {
+    pub fn wait_ms(&self) -> u32 {
         match self {
-            Self::GetSubmission { wait_seconds, .. } => wait_seconds.unwrap_or(0),
+            Self::GetSubmission { wait_ms, .. } => *wait_ms,
             _ => 0,
         }
     }

@@ -133,7 +133,7 @@ fn operations_built_by_hand_are_checked() {
         ),
     ] {
         assert_eq!(
-            apply(Some(&base), &[op.clone()]).unwrap_err().class(),
+            apply(Some(&base), std::slice::from_ref(&op)).unwrap_err().class(),
             class,
             "{op:?}"
         );
@@ -151,6 +151,45 @@ fn a_malformed_operation_fails_only_when_reached() {
         "TypeError"
     );
     assert_eq!(apply_batch(None, &json!([])).unwrap(), Json::Null);
+}
+
+/// The messages follow the reference, and with them the order of its checks.
+#[test]
+fn errors_name_the_first_thing_wrong() {
+    let base = json!({ "l": [1, { "k": 2 }], "s": "x", "o": {} });
+    for (op, message) in [
+        (json!({}), "op is not a tuple"),
+        (json!([]), "op is not a tuple"),
+        (json!([5]), "unknown op verb: 5"),
+        (json!(["s", ["__proto__"]]), "s arity"),
+        (json!(["a", [null], 1]), "a shape"),
+        (json!(["t", [null], 1]), "unsafe path segment: null"),
+        (json!(["t", [], 1]), "path is empty"),
+        (
+            json!(["p", [[1, null, [2]]], (-1), 0, []]),
+            "unsafe path segment: 1,,2",
+        ),
+        (json!(["p", ["no"], (-1), 0, []]), "p index"),
+        (json!(["m", ["no"], [1]]), "m permutation is not a bijection"),
+        (json!(["m", ["l"], [0]]), "unresolvable path: [\"l\"]"),
+        (
+            json!(["s", ["l", 1, "k", "x"], 1]),
+            "unresolvable path: [\"l\",1,\"k\"]",
+        ),
+        (
+            json!(["s", ["l", 7, "k", "x"], 1]),
+            "unresolvable path: [\"l\",7,\"k\"]",
+        ),
+        (json!(["s", ["l", 3], 1]), "unsafe path segment: 3"),
+        (json!(["s", ["l", "0", "k"], 1]), "unsafe path segment: 0"),
+        (json!(["d", ["l", 2]]), "unresolvable path: [\"l\",2]"),
+        (json!(["a", ["l", 2], ""]), "unresolvable path: [\"l\",2]"),
+        (json!(["s", ["s", 0], 1]), "unresolvable path: [\"s\"]"),
+        (json!(["p", ["o"], 0, 0, []]), "unresolvable path: [\"o\"]"),
+    ] {
+        let error = apply_batch(Some(&base), &Json::array([op.clone()])).unwrap_err();
+        assert_eq!(error.to_string(), message, "{op}");
+    }
 }
 
 #[test]

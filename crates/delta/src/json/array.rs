@@ -14,6 +14,9 @@ use super::shape::{Shape, release};
 /// times its text; and copying 64 elements is what a tree would do for one change anyway.
 const FLAT_LIMIT: usize = 64;
 
+/// How many elements a splice of a long array sets aside rather than split the tree.
+const NEAR: usize = 1024;
+
 /// The elements of a JSON array. Clones share all elements; a change copies at most 64 of them along
 /// the path to the changed one, so appending to a long shared array is cheap.
 #[derive(Clone)]
@@ -117,15 +120,7 @@ impl Array {
         self.shape = self.shape.beside(items.shape);
         match self.items_mut(items.len()) {
             Items::Flat(own) => drop(own.splice(index..end, items.iter().cloned())),
-            Items::Tree(own) if index == end && index == own.len() && items.len() <= FLAT_LIMIT => {
-                own.extend(items.iter().cloned());
-            }
-            Items::Tree(own) => {
-                let mut tail = own.split_off(index);
-                let tail = tail.split_off(end - index);
-                own.append(items.to_tree());
-                own.append(tail);
-            }
+            Items::Tree(own) => splice_tree(own, index, end, &items),
         }
     }
 
@@ -190,6 +185,28 @@ impl Array {
             Some(Items::Flat(items)) => orphans.append(items),
             Some(Items::Tree(items)) => orphans.extend(std::mem::take(&mut **items)),
             None => {}
+        }
+    }
+}
+
+/// Splices a long array. Near an end the few elements outside are set aside, which is some twenty times
+/// quicker than what the tree does in its middle: splitting, and joining with rebalance.
+fn splice_tree(own: &mut Vector<Json>, index: usize, end: usize, items: &Array) {
+    let behind = own.len() - end;
+    if index.min(behind) > NEAR || items.len() > NEAR {
+        let mut tail = own.split_off(index);
+        let tail = tail.split_off(end - index);
+        own.append(items.to_tree());
+        own.append(tail);
+    } else if behind <= index {
+        let aside: Vec<Json> = (0..behind).filter_map(|_| own.pop_back()).collect();
+        own.truncate(index);
+        own.extend(items.iter().cloned().chain(aside.into_iter().rev()));
+    } else {
+        let aside: Vec<Json> = (0..index).filter_map(|_| own.pop_front()).collect();
+        *own = own.split_off(end - index);
+        for item in aside.into_iter().chain(items.iter().cloned()).rev() {
+            own.push_front(item);
         }
     }
 }

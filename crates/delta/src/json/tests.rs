@@ -252,7 +252,8 @@ fn arrays_behave_like_vectors() {
     };
     let mut kept: Vec<(Array, Vec<Json>)> = Vec::new();
     for round in 0..60 {
-        let mut model: Vec<Json> = (0..random(400)).map(Json::from).collect();
+        let size = if round % 6 == 0 { 6000 } else { 400 };
+        let mut model: Vec<Json> = (0..random(size)).map(Json::from).collect();
         let mut array: Array = model.iter().cloned().collect();
         for step in 0..60 {
             let index = random(model.len() + 1);

@@ -1,25 +1,36 @@
 //! The mutation language of `vectors.jsonl`, carried out on a draft.
 
-use tidehold_delta::{Change, Draft, Json, Object, Prepared, byte_of_unit, utf16_len};
+use tidehold_delta::{
+    ApplyError, Change, Draft, DraftError, Json, Object, Prepared, byte_of_unit, utf16_len,
+};
 
-/// The vector asks for something a draft has no call for (see `main.rs`).
-pub struct Inexpressible;
+/// Why a vector's mutations did not run to the end.
+pub enum Stop {
+    /// They ask for something a draft has no call for (see `main.rs`).
+    Inexpressible,
+    Refused(DraftError),
+}
 
-type Result<T> = std::result::Result<T, Inexpressible>;
+use Stop::Inexpressible;
+
+type Result<T> = std::result::Result<T, Stop>;
+
+impl From<DraftError> for Stop {
+    fn from(error: DraftError) -> Stop {
+        match error {
+            // The reference lets a write beyond the end of an array pass and looks for holes in the end.
+            DraftError::Place(ApplyError::UnsafePath(_)) => Inexpressible,
+            other => Stop::Refused(other),
+        }
+    }
+}
 
 pub fn run(base: &Json, steps: &Json) -> Result<Prepared> {
     let change = Change::begin(base.clone());
     for step in steps.as_array().ok_or(Inexpressible)? {
         perform(&change.draft(), step)?;
     }
-    change.prepare().map_err(|_| Inexpressible)
-}
-
-/// An error of the draft in a vector that has a result is a failure of ours.
-macro_rules! must {
-    ($call:expr) => {
-        $call.unwrap_or_else(|error| panic!("{error}"))
-    };
+    Ok(change.prepare()?)
 }
 
 fn perform(root: &Draft, step: &Json) -> Result<()> {
@@ -37,27 +48,31 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
     let number = |key: &str| step.get(key).and_then(Json::as_f64);
     let text = step.get("text").and_then(Json::as_str).unwrap_or_default();
     match step.get("op").and_then(Json::as_str).unwrap_or_default() {
-        "set" => must!(place.set(value()?)),
-        "delete" => must!(place.remove()),
-        "push" => items()?.into_iter().for_each(|item| must!(place.push(item))),
-        "unshift" => must!(place.splice(0, 0, items()?)),
-        "pop" => match must!(place.len()) {
+        "set" => place.set(value()?)?,
+        "delete" => place.remove()?,
+        "push" => {
+            for item in items()? {
+                place.push(item)?;
+            }
+        }
+        "unshift" => place.splice(0, 0, items()?)?,
+        "pop" => match place.len()? {
             0 => {}
-            length => must!(place.splice(length - 1, 1, vec![])),
+            length => place.splice(length - 1, 1, vec![])?,
         },
-        "shift" => must!(place.splice(0, 1, vec![])),
+        "shift" => place.splice(0, 1, vec![])?,
         "splice" => {
-            let length = must!(place.len());
+            let length = place.len()?;
             let start = relative(number("start").unwrap_or(0.0), length);
             let count = number("deleteCount").map_or(length, |count| count.max(0.0) as usize);
-            must!(place.splice(start, count, items()?));
+            place.splice(start, count, items()?)?;
         }
         "setLength" => {
-            let (length, wanted) = (must!(place.len()), number("length").ok_or(Inexpressible)?);
+            let (length, wanted) = (place.len()?, number("length").ok_or(Inexpressible)?);
             if wanted.fract() != 0.0 || wanted < 0.0 || wanted > length as f64 {
                 return Err(Inexpressible);
             }
-            must!(place.splice(wanted as usize, length, vec![]));
+            place.splice(wanted as usize, length, vec![])?;
         }
         "filterAssign" => {
             let present = elements(&place)?;
@@ -65,17 +80,17 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
             let kept = keep
                 .iter()
                 .filter_map(|i| present.get(i.as_u64()? as usize).cloned());
-            must!(place.set(Json::array(kept)));
+            place.set(Json::array(kept))?;
         }
         "sort" => {
             let mut sorted = elements(&place)?;
             sort(&mut sorted, step.get("by"))?;
-            must!(place.assign(Json::array(sorted)));
+            place.assign(Json::array(sorted))?;
         }
         "reverse" => {
             let mut reversed = elements(&place)?;
             reversed.reverse();
-            must!(place.assign(Json::array(reversed)));
+            place.assign(Json::array(reversed))?;
         }
         "fill" => {
             let mut present = elements(&place)?;
@@ -86,7 +101,7 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
                 .take(end)
                 .skip(start)
                 .for_each(|slot| *slot = value.clone());
-            must!(place.assign(Json::array(present)));
+            place.assign(Json::array(present))?;
         }
         "copyWithin" => {
             let mut present = elements(&place)?;
@@ -98,27 +113,28 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
                 .skip(target)
                 .zip(source)
                 .for_each(|(slot, value)| *slot = value);
-            must!(place.assign(Json::array(present)));
+            place.assign(Json::array(present))?;
         }
-        "appendString" => must!(place.append(text)),
-        "trimStart" => must!(place.set(cut(&place, number("units"), "")?)),
-        "slide" => must!(place.set(cut(&place, number("units"), text)?)),
+        "appendString" => place.append(text)?,
+        "trimStart" => place.set(cut(&place, number("units"), "")?)?,
+        "slide" => place.set(cut(&place, number("units"), text)?)?,
         "trimEnd" => {
             let present = string(&place)?;
             let units = number("units").ok_or(Inexpressible)? as usize;
             // `slice(0, -0)` is empty in JavaScript, which the generator avoids by its own length.
             let keep = utf16_len(&present).saturating_sub(units);
             let byte = byte_of_unit(&present, keep).ok_or(Inexpressible)?;
-            must!(place.set(&present[..byte]));
+            place.set(&present[..byte])?;
         }
         "increment" => {
-            let present = must!(place.get())
+            let present = place
+                .get()?
                 .and_then(|value| value.as_f64())
                 .ok_or(Inexpressible)?;
-            must!(place.set(present + number("by").unwrap_or(1.0)));
+            place.set(present + number("by").unwrap_or(1.0))?;
         }
         "deleteKeys" => {
-            let present = must!(place.get()).ok_or(Inexpressible)?;
+            let present = place.get()?.ok_or(Inexpressible)?;
             let except = step.get("except").and_then(Json::as_array).ok_or(Inexpressible)?;
             let kept = |key: &str| except.iter().any(|other| other.as_str() == Some(key));
             for key in present
@@ -127,7 +143,7 @@ fn perform(root: &Draft, step: &Json) -> Result<()> {
                 .keys()
                 .filter(|key| !kept(key))
             {
-                must!(place.at(key.clone()).remove());
+                place.at(key.clone()).remove()?;
             }
         }
         _ => return Err(Inexpressible),
@@ -150,7 +166,7 @@ fn resolve(root: &Draft, value: &Json) -> Result<Json> {
     match value {
         Json::Object(object) => {
             if let Some(path) = object.get("$ref") {
-                return must!(walk(root, path).get()).ok_or(Inexpressible);
+                return walk(root, path).get()?.ok_or(Inexpressible);
             }
             if object.contains_key("$js") || object.contains_key("$handle") {
                 return Err(Inexpressible);
@@ -170,13 +186,15 @@ fn resolve(root: &Draft, value: &Json) -> Result<Json> {
 }
 
 fn elements(place: &Draft) -> Result<Vec<Json>> {
-    must!(place.get())
+    place
+        .get()?
         .and_then(|value| Some(value.as_array()?.to_vec()))
         .ok_or(Inexpressible)
 }
 
 fn string(place: &Draft) -> Result<String> {
-    must!(place.get())
+    place
+        .get()?
         .and_then(|value| Some(value.as_str()?.to_owned()))
         .ok_or(Inexpressible)
 }

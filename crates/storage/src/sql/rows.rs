@@ -44,13 +44,6 @@ impl Columns {
         Self(row.into_iter())
     }
 
-    pub(super) fn integer(&mut self) -> Result<i64, StorageError> {
-        match self.0.next() {
-            Some(Value::Integer(integer)) => Ok(integer),
-            other => Err(unexpected("an integer", &other)),
-        }
-    }
-
     /// An id, a sequence number, a count.
     pub(super) fn number(&mut self) -> Result<u64, StorageError> {
         self.optional_number()?.ok_or_else(|| unexpected("a number", &None))

@@ -17,6 +17,14 @@ pub struct Assessment {
     pub wake: Wake,
 }
 
+/// What the mirror asks its runner while it takes a publication in.
+#[derive(Clone, Copy)]
+pub struct Oracle<'a> {
+    pub assess: &'a dyn Fn(&TaskRecord) -> Assessment,
+    /// Whether this publication is the task's reservation.
+    pub starting: &'a dyn Fn(TaskId) -> bool,
+}
+
 /// What the runner must do about a publication, in this turn.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -32,11 +40,7 @@ pub struct Changes {
 }
 
 /// Updates the mirror.
-pub fn apply(
-    state: &mut State,
-    publication: &Publication,
-    assess: &dyn Fn(&TaskRecord) -> Assessment,
-) -> Changes {
+pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -> Changes {
     let mut changes = Changes::default();
     for conversation in &publication.conversations {
         state.forest.insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
@@ -48,7 +52,7 @@ pub fn apply(
     }
     for change in &publication.tasks {
         changes.relevant = true;
-        apply_task(state, change, assess, &mut changes);
+        apply_task(state, change, oracle, &mut changes);
     }
     for document in &publication.documents {
         if let Some(value) = recovery_value(document) {
@@ -58,12 +62,7 @@ pub fn apply(
     changes
 }
 
-fn apply_task(
-    state: &mut State,
-    change: &TaskChange,
-    assess: &dyn Fn(&TaskRecord) -> Assessment,
-    changes: &mut Changes,
-) {
+fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, changes: &mut Changes) {
     let record = &change.after;
     let id = record.id;
     state.forest.insert(id, node_of(record));
@@ -74,8 +73,8 @@ fn apply_task(
     }
     let before = change.before.as_deref();
     let known = state.tasks.remove(&id);
-    let mut task = admit(record, assess, known);
-    if is_running(record) && !before.is_some_and(is_running) && task.invocation.is_none() {
+    let mut task = admit(record, oracle.assess, known);
+    if is_running(record) && task.invocation.is_none() && (oracle.starting)(id) {
         let mode = if record.abort_requested { Mode::Abort } else { Mode::Run };
         task.invocation = Some(mode);
         changes.started.push((id, mode));

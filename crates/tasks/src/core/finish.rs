@@ -2,6 +2,7 @@
 
 use crate::core::forest::{Forest, Life, node_of};
 use crate::core::state::State;
+use crate::core::sabotage::Sabotage;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationRecord, TaskOutcome, TaskRecord, TaskState};
 
@@ -28,11 +29,9 @@ pub fn live_below(forest: &Forest, id: TaskId) -> impl Iterator<Item = TaskId> +
 
 /// The state an outcome takes in the candidate forest.
 pub fn ending(state: &State, forest: &Forest, id: TaskId, outcome: TaskOutcome) -> TaskState {
-    #[cfg(test)]
-    if state.sabotaged(crate::core::sabotage::Sabotage::NoHold) {
+    if state.sabotaged(Sabotage::NoHold) {
         return TaskState::Terminal { outcome };
     }
-    let _only_sabotage = state;
     if live_below(forest, id).next().is_some() {
         TaskState::Completing { outcome }
     } else {

@@ -27,7 +27,7 @@ pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), St
 
 /// Whether the task itself needs a wake, and by when.
 fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(TaskId, Option<Millis>)> {
-    if task.blocked().is_some() {
+    if task.blocked().is_some() && task.invocation.is_none() {
         return None;
     }
     let future = |at: Millis| (at > now).then_some(at);

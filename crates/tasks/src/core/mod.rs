@@ -12,7 +12,6 @@ pub mod invariant;
 pub mod plan;
 pub mod reconcile;
 pub mod reserve;
-#[cfg(test)]
 pub mod sabotage;
 pub mod scope;
 pub mod state;

@@ -3,6 +3,7 @@
 
 use crate::core::forest::Forest;
 use crate::core::state::{Stage, State};
+use crate::core::sabotage::Sabotage;
 use std::collections::{BTreeMap, BTreeSet};
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
@@ -57,8 +58,7 @@ pub fn is_news(record: &TaskRecord, reason: Option<AbortMarkReason>) -> bool {
 
 /// The mark that the owners above a task ask for.
 fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
-    #[cfg(test)]
-    if state.sabotaged(crate::core::sabotage::Sabotage::NoCascade) {
+    if state.sabotaged(Sabotage::NoCascade) {
         return None;
     }
     let mut mark = None;

@@ -1,6 +1,7 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
 use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
+use crate::core::sabotage::Sabotage;
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
 use std::collections::BTreeSet;
@@ -69,11 +70,9 @@ fn reserve_one(
 }
 
 fn is_held(state: &State, holding: &BTreeSet<TaskId>, id: TaskId) -> bool {
-    #[cfg(test)]
-    if state.sabotaged(crate::core::sabotage::Sabotage::TopDownAbort) {
+    if state.sabotaged(Sabotage::TopDownAbort) {
         return false;
     }
-    let _only_sabotage = state;
     holding.contains(&id)
 }
 
@@ -81,7 +80,7 @@ fn is_held(state: &State, holding: &BTreeSet<TaskId>, id: TaskId) -> bool {
 pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
     match &task.record.state {
         TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until, now),
-        TaskState::Pending { .. } => match task.wake {
+        TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             Wake::Now => Readiness::Ready,
             _ if pokes(&task.record) > 0 => Readiness::Ready,
             Wake::At(at) => until_or_ready(state, at, now),
@@ -89,7 +88,6 @@ pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
             Wake::External if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
             Wake::External => Readiness::Ready,
         },
-        TaskState::Running { .. } => Readiness::Ready,
         TaskState::Completing { .. } | TaskState::Terminal { .. } => Readiness::Parked,
     }
 }
@@ -110,10 +108,8 @@ fn waiting_readiness(
 }
 
 fn until_or_ready(state: &State, at: Millis, now: Millis) -> Readiness {
-    #[cfg(test)]
-    if state.sabotaged(crate::core::sabotage::Sabotage::EarlyWake) {
+    if state.sabotaged(Sabotage::EarlyWake) {
         return Readiness::Ready;
     }
-    let _only_sabotage = state;
     if now >= at { Readiness::Ready } else { Readiness::Until(at) }
 }

@@ -1,7 +1,10 @@
-//! Decisions that tests break on purpose: the simulator must notice each of them.
+//! Decisions that tests break on purpose: the simulator must notice each of them. Outside tests nothing is ever broken.
+
+use crate::core::state::State;
 
 /// Which decision is broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(test), allow(dead_code, reason = "only tests break decisions"))]
 pub enum Sabotage {
     #[default]
     None,
@@ -15,4 +18,18 @@ pub enum Sabotage {
     NoDeadlines,
     /// A task ends while its owned work is live.
     NoHold,
+}
+
+impl State {
+    /// Whether a test broke this decision.
+    #[cfg(test)]
+    pub fn sabotaged(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == sabotage
+    }
+
+    /// Whether a test broke this decision.
+    #[cfg(not(test))]
+    pub(crate) const fn sabotaged(&self, _: Sabotage) -> bool {
+        false
+    }
 }

@@ -152,12 +152,6 @@ impl State {
         let joined = self.fail_fast_waits().flat_map(|(_, on)| on.iter().copied()).collect();
         self.forest.retain(&live, &self.queues.conversations, &joined);
     }
-
-    /// Whether a test broke this decision on purpose.
-    #[cfg(test)]
-    pub fn sabotaged(&self, sabotage: crate::core::sabotage::Sabotage) -> bool {
-        self.sabotage == sabotage
-    }
 }
 
 impl LiveTask {

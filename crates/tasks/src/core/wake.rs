@@ -3,6 +3,7 @@
 use crate::core::plan::Plan;
 use crate::core::reserve::{Readiness, readiness};
 use crate::core::state::{LiveTask, State};
+use crate::core::sabotage::Sabotage;
 use crate::recovery::backoff;
 use crate::task::Wake;
 use std::collections::BTreeSet;
@@ -35,8 +36,7 @@ pub fn due(state: &State, plan: &Plan, now: Millis) -> Due {
             None => {}
         }
     }
-    #[cfg(test)]
-    if state.sabotaged(crate::core::sabotage::Sabotage::NoDeadlines) {
+    if state.sabotaged(Sabotage::NoDeadlines) {
         due.at = None;
     }
     due
@@ -53,7 +53,7 @@ fn due_one(state: &State, holding: &BTreeSet<TaskId>, id: TaskId, task: &LiveTas
         return if task.invocation.is_some() || !holding.contains(&id) { Some(DueOne::Now) } else { None };
     }
     match &task.record.state {
-        TaskState::Running { .. } => match task.wake {
+        TaskState::Running { .. } if task.invocation.is_some() => match task.wake {
             Wake::Now => Some(DueOne::Now),
             Wake::At(at) if at > now => Some(DueOne::At(at)),
             Wake::At(_) => Some(DueOne::Now),

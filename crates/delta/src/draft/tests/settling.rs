@@ -140,6 +140,18 @@ fn depth_counts_from_the_root() {
     assert_eq!(prepared.value.depth(), 512);
 }
 
+/// A base of any depth can only be built by hand; edits below the limit are refused all the same.
+#[test]
+fn places_below_the_limit_are_refused() {
+    let base = (0..5000).fold(json!("s"), |inner, _| Json::array([inner]));
+    let change = Change::begin(base);
+    let at = |levels: usize| (0..levels).fold(change.draft(), |draft, _| draft.at(0));
+    assert_eq!(at(5000).append("x"), Err(DraftError::Depth));
+    assert_eq!(at(4000).at(0).remove(), Err(DraftError::Depth));
+    assert_eq!(at(500).at(0).set(1), Ok(()));
+    assert_eq!(change.prepare().unwrap().value.depth(), 501);
+}
+
 #[test]
 fn unchanged_parts_are_shared_with_the_base() {
     let base = json!({ "a": { "x": [1] }, "b": { "y": [2] } });

@@ -1,0 +1,105 @@
+//! Tool declarations on the wire (models.md 12.5), and which of them go where (5.3).
+
+use super::compat::Compat;
+use super::grammar::{GrammarTools, grammar_of, only_parameter};
+use super::strict::make_strict_schema;
+use crate::message::{Message, Tool};
+use crate::system::current_tools;
+use std::collections::HashSet;
+use tidehold_delta::{Json, Object, json};
+
+/// Where the tools of a transcript are declared.
+pub(super) struct TranscriptTools {
+    /// With the request.
+    pub(super) request: Vec<Tool>,
+    /// System messages before this index declare nothing in place.
+    pub(super) folded: usize,
+}
+
+/// With the request, all of them; for services that take additions in place, only those up to the last change that is
+/// no addition.
+pub(super) fn transcript_tools(messages: &[Message], compat: &Compat) -> TranscriptTools {
+    if !(compat.supports_mid_system && compat.supports_mid_tool_additions) {
+        return TranscriptTools { request: current_tools(messages), folded: messages.len() };
+    }
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut folded = usize::from(matches!(messages.first(), Some(Message::System(_))));
+    for (index, message) in messages.iter().enumerate() {
+        let Message::System(message) = message else { continue };
+        let removes = message.tools_removed.as_ref().is_some_and(|removed| !removed.is_empty());
+        let repeats = message.tools_added.iter().flatten().any(|tool| seen.contains(tool.name.as_str()));
+        if removes || repeats {
+            folded = index + 1;
+        }
+        seen.extend(message.tools_added.iter().flatten().map(|tool| tool.name.as_str()));
+    }
+    TranscriptTools { request: current_tools(messages.get(..folded).unwrap_or_default()), folded }
+}
+
+/// Grammar tools among all that were ever offered: an answer may still call an older one.
+pub(super) fn grammar_tools(messages: &[Message], compat: &Compat) -> GrammarTools {
+    if !compat.supports_grammar_tools {
+        return GrammarTools::new();
+    }
+    let systems = messages.iter().filter_map(|message| match message {
+        Message::System(message) => message.tools_added.as_deref(),
+        _ => None,
+    });
+    let named = |tool: &Tool| {
+        grammar_of(tool)?;
+        Some((tool.name.clone(), only_parameter(tool)?))
+    };
+    systems.flatten().filter_map(named).collect()
+}
+
+/// The declarations in order.
+pub(super) fn declarations(tools: &[Tool], compat: &Compat) -> Result<Vec<Json>, String> {
+    tools.iter().map(|tool| declaration(tool, compat)).collect()
+}
+
+fn declaration(tool: &Tool, compat: &Compat) -> Result<Json, String> {
+    if compat.supports_grammar_tools && let Some(grammar) = grammar_of(tool) {
+        if only_parameter(tool).is_none() {
+            let name = &tool.name;
+            return Err(format!(
+                "Tool \"{name}\" uses grammar constrained sampling, but its schema is not an object with exactly one \
+                 required string property."
+            ));
+        }
+        let grammar = json!({ "syntax": grammar.syntax, "definition": grammar.definition });
+        return Ok(json!({ "type": "custom", "custom": {
+            "name": &tool.name,
+            "description": &tool.description,
+            "format": { "type": "grammar", "grammar": grammar }
+        } }));
+    }
+    let mut function = Object::new();
+    function.insert("name", Json::from(&tool.name));
+    function.insert("description", Json::from(&tool.description));
+    let strict = strict_schema(tool, compat)?;
+    function.insert("parameters", strict.clone().unwrap_or_else(|| tool.parameters.clone()));
+    if compat.supports_strict_mode {
+        function.insert("strict", Json::from(strict.is_some()));
+    }
+    Ok(json!({ "type": "function", "function": Json::Object(function) }))
+}
+
+/// The strict form of a tool's schema, when the tool asks for it and can have it.
+fn strict_schema(tool: &Tool, compat: &Compat) -> Result<Option<Json>, String> {
+    let Some(sampling) = &tool.constrained_sampling else { return Ok(None) };
+    if sampling.get("type").and_then(Json::as_str) != Some("json_schema") {
+        return Ok(None);
+    }
+    let strict = match compat.supports_strict_mode {
+        true => make_strict_schema(&tool.parameters),
+        false => Err("the model does not support strict mode".to_owned()),
+    };
+    match (strict, sampling.get("strict").and_then(Json::as_str)) {
+        (Ok(schema), _) => Ok(Some(schema)),
+        (Err(reason), Some("require")) => {
+            let name = &tool.name;
+            Err(format!("Tool \"{name}\" requires JSON-schema constrained sampling, but {reason}."))
+        }
+        (Err(_), _) => Ok(None),
+    }
+}

@@ -1,0 +1,118 @@
+//! The plan's way to the outside: next pass, alarm, timer in memory.
+
+use super::Inner;
+use crate::core::plan::{Plan, plan};
+use crate::core::state::Stage;
+use crate::core::wake::{AlarmInputs, alarm, due, next_deadline};
+use futures::FutureExt;
+use futures::channel::oneshot;
+use futures::future::select;
+use std::rc::Rc;
+use tidehold_session::host::Millis;
+
+/// A running timer in memory; dropping it stops it.
+pub(super) struct Timer {
+    at: Millis,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Inner {
+    /// After anything that may change a decision.
+    pub(crate) fn replan(self: &Rc<Self>) {
+        let now = self.now();
+        let (plan, due, deadline) = {
+            let state = self.state.borrow();
+            if state.stage == Stage::Ended || !self.following.get() {
+                return;
+            }
+            let plan = plan(&state, now);
+            let due = due(&state, &plan, now);
+            (plan, due, next_deadline(&state, now))
+        };
+        self.due.set(due);
+        self.arm(now);
+        self.set_timer(deadline, now);
+        self.check_wake(now);
+        self.tell_idle();
+        self.kick_for(&plan);
+    }
+
+    fn kick_for(self: &Rc<Self>, plan: &Plan) {
+        if plan.is_due() && self.state.borrow().is_scheduling() {
+            self.kick();
+        }
+    }
+
+    /// The alarm for what is due, passed on when it changed.
+    fn arm(&self, now: Millis) {
+        let at = self.alarm(now);
+        if self.armed.replace(at) != at {
+            self.options.alarm.arm(at);
+        }
+    }
+
+    fn alarm(&self, now: Millis) -> Option<Millis> {
+        let state = self.state.borrow();
+        let inputs = AlarmInputs {
+            now,
+            armed: self.armed.get(),
+            watchdog: self.options.watchdog_ms,
+            opens: if self.forgiven.get() { 0 } else { state.opens },
+            scheduling: state.is_scheduling(),
+        };
+        alarm(self.due.get(), inputs)
+    }
+
+    /// A commit that changes no decision, such as a streamed partial, still proves that work is under way.
+    pub(super) fn keep_watchdog_ahead(&self) {
+        if self.due.get().now && self.state.borrow().stage != Stage::Ended {
+            self.arm(self.now());
+        }
+    }
+
+    /// Passes the alarm on again: at the open, and when it fired, which used it up.
+    pub(crate) fn rearm(self: &Rc<Self>) {
+        self.replan();
+        if self.state.borrow().stage != Stage::Ended {
+            self.options.alarm.arm(self.armed.get());
+        }
+    }
+
+    pub(crate) fn next_wake(&self) -> Option<Millis> {
+        self.armed.get()
+    }
+
+    #[cfg(debug_assertions)]
+    fn check_wake(&self, now: Millis) {
+        let breach = crate::core::invariant::check(&self.state.borrow(), self.armed.get(), now);
+        debug_assert!(breach.is_ok(), "invariant 6: {breach:?}");
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn check_wake(&self, _: Millis) {}
+
+    fn set_timer(self: &Rc<Self>, deadline: Option<Millis>, now: Millis) {
+        let scheduling = self.state.borrow().is_scheduling();
+        let near = |at: &Millis| at.saturating_sub(now) <= self.options.timer_horizon_ms;
+        let wanted = deadline.filter(|at| scheduling && near(at));
+        if self.timer.borrow().as_ref().map(|timer| timer.at) == wanted {
+            return;
+        }
+        *self.timer.borrow_mut() = wanted.map(|at| self.spawn_timer(at));
+    }
+
+    fn spawn_timer(self: &Rc<Self>, at: Millis) -> Timer {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let sleep = self.session.host().sleep_until(at);
+        // Weak: a timer alone must not keep a dropped scheduler alive.
+        let inner = Rc::downgrade(self);
+        self.session.spawn(async move {
+            let rang = select(sleep, stopped).map(|first| matches!(first, futures::future::Either::Left(_))).await;
+            if let Some(inner) = inner.upgrade().filter(|_| rang) {
+                inner.timer.borrow_mut().take();
+                inner.replan();
+            }
+        });
+        Timer { at, _stop: stop }
+    }
+}

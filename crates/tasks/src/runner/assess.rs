@@ -1,0 +1,89 @@
+//! What the registry says about a stored task.
+
+use super::Inner;
+use crate::core::apply::Assessment;
+use crate::core::state::Fit;
+use crate::erased::{ErasedTask, Migrated};
+use crate::inspection::BlockedReason;
+use crate::registry::TaskRegistry;
+use crate::task::Wake;
+use std::cmp::Ordering;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tidehold_delta::ConvertError;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::{TaskRecord, TaskState};
+
+/// Judges a record. Asks the definition for nothing but its pure `wake`; migrations wait for a pass.
+pub(super) fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment {
+    let Some(definition) = registry.get(&record.kind) else {
+        return blocked(BlockedReason::MissingTask, None);
+    };
+    match definition.version().cmp(&record.version) {
+        Ordering::Less => blocked(BlockedReason::TaskTooOld, None),
+        Ordering::Greater => Assessment { fit: Fit::Untried, wake: Wake::Now },
+        Ordering::Equal => match read(definition.as_ref(), record) {
+            Ok(wake) => Assessment { fit: Fit::Fits, wake },
+            // The spec has no word for data that does not fit its own version. Faulting would kill live work because of
+            // a bad deploy; blocked, it waits for a repaired definition.
+            Err(error) => blocked(BlockedReason::MigrationFailed, Some(error.to_string())),
+        },
+    }
+}
+
+fn blocked(reason: BlockedReason, error: Option<String>) -> Assessment {
+    Assessment { fit: Fit::Blocked { reason, error: error.map(Into::into) }, wake: Wake::Now }
+}
+
+fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Wake, ConvertError> {
+    let Some(checkpoint) = record.checkpoint() else { return Ok(Wake::Now) };
+    // A running task's input was accepted when it was reserved.
+    if !matches!(record.state, TaskState::Running { .. }) {
+        definition.accepts(&record.input)?;
+    }
+    // A `wake` that panics says nothing: trying is the safe answer.
+    catch_unwind(AssertUnwindSafe(|| definition.wake(checkpoint))).unwrap_or(Ok(Wake::Now))
+}
+
+/// Runs a definition's migration on a record. `None`: it does not migrate.
+pub(super) fn migrate(definition: &dyn ErasedTask, record: &TaskRecord) -> Option<Result<Migrated, String>> {
+    let checkpoint = record.checkpoint()?.clone();
+    let attempt = || definition.migrate(record.input.clone(), checkpoint, record.version);
+    match catch_unwind(AssertUnwindSafe(attempt)) {
+        Ok(result) => result,
+        Err(panic) => Some(Err(super::invocation::panic_text(panic.as_ref()))),
+    }
+}
+
+impl Inner {
+    /// Tries the migration of a task whose fit is untried, once per definition.
+    pub(super) fn try_migration(&self, id: TaskId) {
+        let Some(task) = self.live(id) else { return };
+        let Some(definition) = self.registry.get(&task.record.kind) else { return };
+        let (fit, wake) = match migrate(definition.as_ref(), &task.record) {
+            Some(Ok(Migrated { input, checkpoint })) => {
+                let wake = definition.wake(&checkpoint).unwrap_or(Wake::Now);
+                (Fit::Migrated { version: definition.version(), input, checkpoint }, wake)
+            }
+            Some(Err(error)) => {
+                self.report(format!("task {id} ({}) could not be migrated: {error}", task.record.kind));
+                let reason = BlockedReason::MigrationFailed;
+                (Fit::Blocked { reason, error: Some(error.into()) }, Wake::Now)
+            }
+            None => (Fit::Blocked { reason: BlockedReason::MigrationFailed, error: None }, Wake::Now),
+        };
+        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
+            task.fit = fit;
+            task.wake = wake;
+        }
+    }
+
+    /// Judges tasks again after the registry changed, or once their invocation ended.
+    pub(super) fn reassess(&self, concerns: impl Fn(&TaskRecord) -> bool) {
+        let mut state = self.state.borrow_mut();
+        for task in state.tasks.values_mut().filter(|task| concerns(&task.record)) {
+            let Assessment { fit, wake } = assess(&self.registry, &task.record);
+            task.fit = fit;
+            task.wake = wake;
+        }
+    }
+}

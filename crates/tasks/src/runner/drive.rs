@@ -1,0 +1,150 @@
+//! Driving one invocation: a step on the line, a handler off it, again (spec 5.1).
+
+use super::Inner;
+use super::assess::migrate;
+use super::invocation::{Invocation, panic_text};
+use crate::core::finish::ending;
+use crate::core::state::Mode;
+use crate::core::step::{Returned, Surroundings, Verdict, step};
+use crate::runtime::Access;
+use futures::FutureExt;
+use std::cmp::Ordering;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use tidehold_delta::Text;
+use tidehold_session::records::{TaskOutcome, TaskOutcomeError, TaskRecord, TaskState};
+use tidehold_session::{SessionError, Tx};
+
+/// A handler that returned.
+struct Past {
+    record: Rc<TaskRecord>,
+    error: Option<String>,
+}
+
+impl Inner {
+    pub(super) async fn drive(self: Rc<Self>, invocation: Rc<Invocation>) {
+        let mut past = None;
+        while let Some(record) = self.step(&invocation, past.take()).await {
+            let error = self.run_handler(&invocation, Rc::clone(&record)).await.err();
+            past = Some(Past { record, error });
+        }
+        self.invocation_over(&invocation);
+    }
+
+    fn invocation_over(self: &Rc<Self>, invocation: &Invocation) {
+        invocation.end();
+        self.invocations.borrow_mut().remove(&invocation.id);
+        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&invocation.id) {
+            task.invocation = None;
+        }
+        // It ran under the definition it started with; whoever comes next runs under the present one.
+        self.reassess(|record| record.id == invocation.id);
+        invocation.tell_joined();
+        self.replan();
+    }
+
+    /// User code: its error or panic is its own.
+    async fn run_handler(
+        self: &Rc<Self>,
+        invocation: &Rc<Invocation>,
+        record: Rc<TaskRecord>,
+    ) -> Result<(), String> {
+        let access = Rc::new(Access::new(Rc::clone(self), Rc::clone(invocation)));
+        let handler = match invocation.mode {
+            Mode::Run => invocation.definition.run(record, access),
+            Mode::Abort => invocation.definition.abort(record, access),
+        };
+        match AssertUnwindSafe(handler).catch_unwind().await {
+            Ok(result) => result.map_err(|fault| fault.to_string()),
+            Err(panic) => Err(panic_text(panic.as_ref())),
+        }
+    }
+
+    /// The record the next handler runs on; `None` ends the invocation.
+    async fn step(self: &Rc<Self>, invocation: &Rc<Invocation>, past: Option<Past>) -> Option<Rc<TaskRecord>> {
+        let (inner, current) = (Rc::clone(self), Rc::clone(invocation));
+        let stepped =
+            self.session.commit(async move |tx: Tx| inner.step_on_line(&tx, &current, past).await).await;
+        match stepped {
+            Ok(next) => next,
+            Err(error) => {
+                self.bookkeeping_failed(&error);
+                None
+            }
+        }
+    }
+
+    async fn step_on_line(
+        &self,
+        tx: &Tx,
+        invocation: &Invocation,
+        past: Option<Past>,
+    ) -> Result<Option<Rc<TaskRecord>>, SessionError> {
+        self.load().await?;
+        let Some(record) = self.live(invocation.id).map(|task| task.record) else {
+            invocation.end();
+            return Ok(None);
+        };
+        let around = Surroundings {
+            mode: invocation.mode,
+            below_intent: self.state.borrow().is_below_intent(record.id),
+            may_hand_over: past.is_some() && self.may_hand_over(invocation, &record),
+        };
+        let returned = past.as_ref().and_then(|past| {
+            let checkpoint = past.record.checkpoint()?;
+            Some(Returned { error: past.error.as_deref(), checkpoint })
+        });
+        let verdict = step(&record, around, returned);
+        if verdict == Verdict::Go {
+            return Ok(Some(record));
+        }
+        // Runtime commits queued behind this step are refused.
+        invocation.end();
+        match verdict {
+            Verdict::Fault(message) => self.stage_fault(tx, &record, message).await?,
+            Verdict::HandOver => self.stage_hand_over(tx, &record).await?,
+            Verdict::Stop | Verdict::Go => {}
+        }
+        Ok(None)
+    }
+
+    async fn stage_fault(&self, tx: &Tx, record: &TaskRecord, message: Text) -> Result<(), SessionError> {
+        let outcome = TaskOutcome::Faulted { error: TaskOutcomeError { message, detail: None } };
+        let state = {
+            let state = self.state.borrow();
+            ending(&state, &state.forest, record.id, outcome)
+        };
+        match state {
+            // The clean-up of a held fault belongs to its final commit.
+            TaskState::Terminal { outcome } => self.stage_terminal(tx, record, outcome).await,
+            held => tx.stage_task(TaskRecord { state: held, ..record.clone() }).await,
+        }
+    }
+
+    async fn stage_hand_over(&self, tx: &Tx, record: &TaskRecord) -> Result<(), SessionError> {
+        let Some(checkpoint) = record.checkpoint().cloned() else { return Ok(()) };
+        tx.stage_task(TaskRecord { state: TaskState::Pending { checkpoint }, ..record.clone() }).await
+    }
+
+    /// Whether the registry holds another definition than the invocation's that can take the task. One that cannot is
+    /// reported once: the task goes on under its old code.
+    fn may_hand_over(&self, invocation: &Invocation, record: &TaskRecord) -> bool {
+        let present = self.registry.get(&record.kind);
+        let fits = match &present {
+            Some(present) if Rc::ptr_eq(present, &invocation.definition) => return false,
+            None => false,
+            Some(present) => match present.version().cmp(&record.version) {
+                Ordering::Equal => true,
+                Ordering::Less => false,
+                Ordering::Greater => matches!(migrate(present.as_ref(), record), Some(Ok(_))),
+            },
+        };
+        let generation = Some(self.registry.generation());
+        if !fits && invocation.reported.replace(generation) != generation {
+            let cause = if present.is_some() { "incompatible_task" } else { "missing_task" };
+            let (id, kind) = (record.id, &record.kind);
+            self.report(format!("task {id} ({kind}) keeps running under its old definition: {cause}"));
+        }
+        fits
+    }
+}

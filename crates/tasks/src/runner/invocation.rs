@@ -1,0 +1,110 @@
+//! One invocation in memory: mode, signal and end (spec 5.4).
+
+use crate::core::state::Mode;
+use crate::erased::ErasedTask;
+use futures::channel::oneshot;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::signal::{AbortController, AbortReason};
+
+/// Reason of the signal when an invocation ends for whatever reason: detached leftovers learn that they are dead.
+pub(crate) const ENDED: AbortReason = "the invocation has ended";
+pub(crate) const ABORT_REQUESTED: AbortReason = "the task was aborted";
+pub(crate) const SESSION_OVER: AbortReason = "the session is closing";
+
+/// An active run or abort invocation of a task.
+pub(crate) struct Invocation {
+    pub id: TaskId,
+    pub conversation: ConversationId,
+    pub mode: Mode,
+    pub definition: Rc<dyn ErasedTask>,
+    pub controller: AbortController,
+    ended: Cell<bool>,
+    /// Told when the last handler has returned.
+    joins: RefCell<Vec<oneshot::Sender<()>>>,
+    /// Told at the next poke.
+    pokes: RefCell<Vec<oneshot::Sender<()>>>,
+    /// Pokes the task code has taken note of.
+    pub seen_pokes: Cell<u64>,
+    /// The registry generation whose unfit definition was reported.
+    pub reported: Cell<Option<u64>>,
+}
+
+impl Invocation {
+    pub fn new(
+        id: TaskId,
+        conversation: ConversationId,
+        mode: Mode,
+        definition: Rc<dyn ErasedTask>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            id,
+            conversation,
+            mode,
+            definition,
+            controller: AbortController::new(),
+            ended: Cell::new(false),
+            joins: RefCell::default(),
+            pokes: RefCell::default(),
+            seen_pokes: Cell::new(0),
+            reported: Cell::new(None),
+        })
+    }
+
+    /// From here on every runtime operation is refused. On the line, so that queued commits come after it.
+    pub fn end(&self) {
+        self.ended.set(true);
+        self.controller.abort(ENDED);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// Resolves once the invocation is over; cancelled when the session ends first.
+    pub fn joined(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        self.joins.borrow_mut().push(sender);
+        receiver
+    }
+
+    pub fn tell_joined(&self) {
+        tell(&self.joins);
+    }
+
+    /// Resolves at the next poke.
+    pub fn next_poke(&self) -> oneshot::Receiver<()> {
+        let (sender, receiver) = oneshot::channel();
+        let mut pokes = self.pokes.borrow_mut();
+        // A cancelled wait leaves its sender behind.
+        pokes.retain(|sender| !sender.is_canceled());
+        pokes.push(sender);
+        receiver
+    }
+
+    pub fn tell_poked(&self) {
+        tell(&self.pokes);
+    }
+
+    /// The session is over: signals the code and rejects who waits for it.
+    pub fn give_up(&self) {
+        self.controller.abort(SESSION_OVER);
+        self.joins.borrow_mut().clear();
+        self.pokes.borrow_mut().clear();
+    }
+}
+
+fn tell(list: &RefCell<Vec<oneshot::Sender<()>>>) {
+    let senders = std::mem::take(&mut *list.borrow_mut());
+    for sender in senders {
+        let _gone = sender.send(());
+    }
+}
+
+/// Text of a panic payload.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "panic without a message".to_owned())
+}

@@ -1,0 +1,83 @@
+//! Following publications: mirror, invocations, waiters, next pass and alarm, all in the turn of the commit.
+
+use super::Inner;
+use super::assess::assess;
+use super::invocation::{ABORT_REQUESTED, Invocation};
+use crate::core::apply::{Changes, Oracle, apply};
+use crate::core::state::{Mode, Stage};
+use crate::erased::ErasedTask;
+use crate::limits::EDGE_SLACK;
+use std::rc::Rc;
+use tidehold_session::ids::TaskId;
+use tidehold_session::publication::Publication;
+
+impl Inner {
+    pub(super) fn on_commit(self: &Rc<Self>, publication: &Publication) {
+        if !self.following.get() {
+            return;
+        }
+        let changes = {
+            let starting = self.starting.borrow();
+            let oracle = Oracle {
+                assess: &|record| assess(&self.registry, record),
+                starting: &|id| starting.contains_key(&id),
+            };
+            apply(&mut self.state.borrow_mut(), publication, oracle)
+        };
+        let Changes { started, aborted, poked, ended, relevant } = changes;
+        let definitions = std::mem::take(&mut *self.starting.borrow_mut());
+        for (id, mode) in started {
+            if let Some(definition) = definitions.get(&id) {
+                self.start(id, mode, Rc::clone(definition));
+            }
+        }
+        for invocation in aborted.iter().filter_map(|id| self.invocation(*id)) {
+            invocation.controller.abort(ABORT_REQUESTED);
+        }
+        for invocation in poked.iter().filter_map(|id| self.invocation(*id)) {
+            invocation.tell_poked();
+        }
+        self.waiters.borrow_mut().settle(&ended);
+        if relevant {
+            self.prune();
+            self.replan();
+        } else {
+            self.keep_watchdog_ahead();
+        }
+    }
+
+    /// Starts an invocation. Its first step waits for its turn on the line.
+    pub(super) fn start(self: &Rc<Self>, id: TaskId, mode: Mode, definition: Rc<dyn ErasedTask>) {
+        let conversation = {
+            let mut state = self.state.borrow_mut();
+            let Some(task) = state.tasks.get_mut(&id) else { return };
+            task.invocation = Some(mode);
+            task.record.conversation_id
+        };
+        let invocation = Invocation::new(id, conversation, mode, definition);
+        self.invocations.borrow_mut().insert(id, Rc::clone(&invocation));
+        self.session.spawn(Rc::clone(self).drive(invocation));
+    }
+
+    pub(super) fn invocation(&self, id: TaskId) -> Option<Rc<Invocation>> {
+        self.invocations.borrow().get(&id).cloned()
+    }
+
+    /// The session closes or failed: nothing starts any more, code is signalled, waits are rejected.
+    pub(super) fn on_end(&self) {
+        self.state.borrow_mut().stage = Stage::Ended;
+        self.timer.borrow_mut().take();
+        let invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
+        for invocation in invocations {
+            invocation.give_up();
+        }
+        self.waiters.borrow_mut().reject_all();
+    }
+
+    fn prune(&self) {
+        let mut state = self.state.borrow_mut();
+        if state.forest.len() > EDGE_SLACK + 4 * state.tasks.len() {
+            state.prune();
+        }
+    }
+}

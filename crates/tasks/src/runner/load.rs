@@ -1,0 +1,74 @@
+//! Loading what the mirror misses. Owner edges and outcomes never change, so reading them needs no order; callers are on
+//! the line, where the mirror itself stands still.
+
+use super::Inner;
+use crate::core::forest::{Life, Missing, Node, node_of};
+use tidehold_session::SessionError;
+use tidehold_session::ids::ConversationId;
+use tidehold_session::limits::SCAN_PAGE;
+use tidehold_session::storage::{SubmissionQuery, SubmissionStatus};
+
+/// Home of a task that storage does not know: an impossible owner must not stop its session.
+const NOWHERE: ConversationId = ConversationId(0);
+
+impl Inner {
+    /// Loads until every decision can be made.
+    pub(super) async fn load(&self) -> Result<(), SessionError> {
+        let needs_queues = self.state.borrow().needs_queues();
+        if needs_queues {
+            self.load_queues().await?;
+        }
+        loop {
+            let missing = self.state.borrow().missing();
+            if missing.is_empty() {
+                return Ok(());
+            }
+            for edge in missing {
+                self.load_one(edge).await?;
+            }
+        }
+    }
+
+    async fn load_one(&self, edge: Missing) -> Result<(), SessionError> {
+        match edge {
+            Missing::Conversation(id) => {
+                let record = self.session.conversation(id).await?;
+                let owner = record.and_then(|record| record.owner).map(|owner| owner.task_id);
+                self.state.borrow_mut().forest.insert_conversation(id, owner);
+            }
+            Missing::Task(id) => {
+                let record = self.session.task(id).await?;
+                let mut state = self.state.borrow_mut();
+                let node = record.map_or_else(
+                    || {
+                        state.forest.insert_conversation(NOWHERE, None);
+                        Node { conversation: NOWHERE, owner: None, background: false, life: Life::Completed }
+                    },
+                    |record| node_of(&record),
+                );
+                state.forest.insert(id, node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Conversations with queued inputs from before the open; later ones are published.
+    pub(super) async fn load_queues(&self) -> Result<(), SessionError> {
+        if self.state.borrow().queues.loaded {
+            return Ok(());
+        }
+        let query = SubmissionQuery { status: Some(SubmissionStatus::Queued), ..SubmissionQuery::default() };
+        let mut cursor = None;
+        loop {
+            let page = self.session.scan_submissions(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            let conversations = page.items.iter().map(|submission| submission.conversation_id);
+            self.state.borrow_mut().queues.conversations.extend(conversations);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        self.state.borrow_mut().queues.loaded = true;
+        Ok(())
+    }
+}

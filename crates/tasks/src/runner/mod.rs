@@ -1,0 +1,70 @@
+//! The runner: performs what the core decides. Commits, invocations, waits, the alarm and the timer in memory.
+
+mod abort;
+mod arm;
+mod assess;
+mod drive;
+pub(crate) mod invocation;
+mod listen;
+mod load;
+mod open;
+mod pass;
+mod stage;
+mod wait;
+
+use crate::core::state::{LiveTask, State};
+use crate::core::wake::Due;
+use crate::erased::ErasedTask;
+use crate::options::SchedulerOptions;
+use crate::registry::TaskRegistry;
+use crate::runner::arm::Timer;
+use crate::runner::invocation::Invocation;
+use crate::runner::wait::Waiters;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::TaskId;
+use tidehold_session::{Session, Subscription};
+
+pub(crate) use abort::MarkStrength;
+
+/// The scheduler of one open session. Held by its handles and by running invocations.
+pub(crate) struct Inner {
+    pub session: Session,
+    pub registry: TaskRegistry,
+    pub options: SchedulerOptions,
+    pub state: RefCell<State>,
+    pub invocations: RefCell<BTreeMap<TaskId, Rc<Invocation>>>,
+    /// Definitions of the reservation commit under way: the invocation runs what its task was judged by.
+    starting: RefCell<BTreeMap<TaskId, Rc<dyn ErasedTask>>>,
+    waiters: RefCell<Waiters>,
+    /// Publications count once the open scan has been taken.
+    following: Cell<bool>,
+    passing: Cell<bool>,
+    dirty: Cell<bool>,
+    /// A call from outside forgave the opens without progress.
+    forgiven: Cell<bool>,
+    armed: Cell<Option<Millis>>,
+    due: Cell<Due>,
+    timer: RefCell<Option<Timer>>,
+    subscriptions: RefCell<Vec<Subscription>>,
+}
+
+impl Inner {
+    pub fn now(&self) -> Millis {
+        self.session.host().now()
+    }
+
+    /// Reports a failure that stops nothing. A report handler that panics is dropped: nothing is left to report it to.
+    pub fn report(&self, text: String) {
+        let report = Rc::clone(&self.options.on_report);
+        let _dropped = catch_unwind(AssertUnwindSafe(|| report(text)));
+    }
+
+    /// The mirror's entry of a live task.
+    pub fn live(&self, id: TaskId) -> Option<LiveTask> {
+        self.state.borrow().tasks.get(&id).cloned()
+    }
+}

@@ -1,0 +1,127 @@
+//! Opening: one bounded scan of live work, at most one commit, no task code (spec 5.1, invariant 6).
+
+use super::Inner;
+use super::assess::assess;
+use super::stage::Budget;
+use crate::core::apply::admit_recovered;
+use crate::core::plan::plan;
+use crate::core::wake::due;
+use crate::options::SchedulerOptions;
+use crate::recovery::{self, RECOVERY};
+use crate::registry::TaskRegistry;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tidehold_session::documents::Scope;
+use tidehold_session::limits::SCAN_PAGE;
+use tidehold_session::records::{TaskRecord, TaskState};
+use tidehold_session::storage::TaskQuery;
+use tidehold_session::{Session, SessionError, Tx};
+
+impl Inner {
+    pub(crate) async fn open(
+        session: &Session,
+        registry: TaskRegistry,
+        options: SchedulerOptions,
+    ) -> Result<Rc<Self>, SessionError> {
+        let inner = Rc::new(Self {
+            session: session.clone(),
+            registry,
+            options,
+            state: RefCell::default(),
+            invocations: RefCell::default(),
+            starting: RefCell::default(),
+            waiters: RefCell::default(),
+            following: Cell::new(false),
+            passing: Cell::new(false),
+            dirty: Cell::new(false),
+            forgiven: Cell::new(false),
+            armed: Cell::new(None),
+            due: Cell::default(),
+            timer: RefCell::default(),
+            subscriptions: RefCell::default(),
+        });
+        inner.subscribe();
+        let opened = Rc::clone(&inner);
+        session.commit(async move |tx: Tx| opened.recover(&tx).await).await?;
+        inner.rearm();
+        Ok(inner)
+    }
+
+    /// Weak throughout: the session and the registry must not keep the scheduler alive.
+    fn subscribe(self: &Rc<Self>) {
+        let (on_commit, on_end, on_install) = (Rc::downgrade(self), Rc::downgrade(self), Rc::downgrade(self));
+        let commits = self.session.subscribe_commits(move |publication| {
+            if let Some(inner) = on_commit.upgrade() {
+                inner.on_commit(publication);
+            }
+        });
+        let ends = self.session.subscribe_close(move |_| {
+            if let Some(inner) = on_end.upgrade() {
+                inner.on_end();
+            }
+        });
+        self.subscriptions.borrow_mut().extend([commits, ends]);
+        self.registry.listen(move |kind| {
+            if let Some(inner) = on_install.upgrade() {
+                inner.reassess(|record| *record.kind == *kind);
+                inner.replan();
+            }
+        });
+    }
+
+    async fn recover(&self, tx: &Tx) -> Result<(), SessionError> {
+        let mut interrupted = Vec::new();
+        let mut cursor = None;
+        let query = TaskQuery { live: true, ..TaskQuery::default() };
+        loop {
+            let page = tx.scan_tasks(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            for record in page.items {
+                self.admit(record, &mut interrupted);
+            }
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        self.following.set(true);
+        if self.state.borrow().tasks.is_empty() {
+            return Ok(());
+        }
+        self.load().await?;
+        let opens = tx.peek(&RECOVERY, Scope::Session).await?.map_or(0, |value| recovery::read(&value));
+        self.state.borrow_mut().opens = opens;
+        self.count_open(tx, opens).await?;
+        for record in interrupted {
+            tx.stage_task(record).await?;
+        }
+        Ok(())
+    }
+
+    /// A surviving `running` task is `pending` again. What exceeds one batch stays `running` without an invocation, which
+    /// means the same to every decision.
+    fn admit(&self, record: TaskRecord, interrupted: &mut Vec<TaskRecord>) {
+        let mut budget = Budget::new();
+        let record = match &record.state {
+            TaskState::Running { checkpoint } if budget.take(&record) => {
+                let pending =
+                    TaskRecord { state: TaskState::Pending { checkpoint: checkpoint.clone() }, ..record };
+                interrupted.push(pending.clone());
+                pending
+            }
+            _ => record,
+        };
+        admit_recovered(&mut self.state.borrow_mut(), Rc::new(record), &|record| assess(&self.registry, record));
+    }
+
+    /// Opens that find only parked work prove nothing and are not counted, so reading a parked session stays free.
+    async fn count_open(&self, tx: &Tx, opens: u32) -> Result<(), SessionError> {
+        let has_due_work = {
+            let (state, now) = (self.state.borrow(), self.now());
+            due(&state, &plan(&state, now), now).now
+        };
+        if has_due_work {
+            recovery::write(tx, opens.saturating_add(1)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! One pass: reconcile commits until nothing follows any more, then one reservation commit for every eligible task.
+
+use super::Inner;
+use super::stage::Budget;
+use crate::core::reconcile::{Reconcile, reconcile};
+use crate::core::reserve::{Reservation, reserve};
+use crate::core::state::Stage;
+use crate::recovery;
+use std::rc::Rc;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::TaskState;
+use tidehold_session::{SessionError, Tx};
+
+/// Whether a pass found something to do.
+#[derive(PartialEq)]
+enum Passed {
+    Acted,
+    Nothing,
+}
+
+impl Inner {
+    /// Asks for a pass. It runs in its own spawned turn, never inside a listener.
+    pub(super) fn kick(self: &Rc<Self>) {
+        self.dirty.set(true);
+        if !self.passing.replace(true) {
+            self.session.spawn(Rc::clone(self).run_passes());
+        }
+    }
+
+    async fn run_passes(self: Rc<Self>) {
+        while self.dirty.take() && self.state.borrow().is_scheduling() {
+            let inner = Rc::clone(&self);
+            match self.session.commit(async move |tx: Tx| inner.pass(&tx).await).await {
+                // What the commit published was planned by the listener; what needed no write is planned here.
+                Ok(Passed::Acted) => self.replan(),
+                Ok(Passed::Nothing) => {}
+                Err(error) => self.bookkeeping_failed(&error),
+            }
+        }
+        self.passing.set(false);
+    }
+
+    /// A commit the scheduler makes for itself failed: running it again would not help (spec 10.1).
+    pub(super) fn bookkeeping_failed(&self, error: &SessionError) {
+        if self.session.health().is_ok() {
+            self.session.fail(format!("the scheduler's own commit failed: {error}"));
+        }
+    }
+
+    async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<Passed, SessionError> {
+        self.load().await?;
+        let actions = reconcile(&self.state.borrow());
+        if self.state.borrow().stage == Stage::Restarting {
+            self.state.borrow_mut().stage = Stage::Running;
+        }
+        if !actions.is_empty() {
+            self.perform_reconcile(tx, actions).await?;
+            return Ok(Passed::Acted);
+        }
+        let reservations = self.decide_reservations();
+        if reservations.is_empty() {
+            return Ok(Passed::Nothing);
+        }
+        self.perform_reservations(tx, reservations).await?;
+        Ok(Passed::Acted)
+    }
+
+    /// Migrations are tried here, since what they yield decides whether a task is due.
+    fn decide_reservations(&self) -> Vec<Reservation> {
+        loop {
+            let reservations = reserve(&self.state.borrow(), self.now());
+            let untried: Vec<TaskId> = reservations
+                .iter()
+                .filter_map(|reservation| match reservation {
+                    Reservation::Migrate(id) => Some(*id),
+                    _ => None,
+                })
+                .collect();
+            if untried.is_empty() {
+                return reservations;
+            }
+            for id in untried {
+                self.try_migration(id);
+            }
+        }
+    }
+
+    async fn perform_reconcile(&self, tx: &Tx, actions: Vec<Reconcile>) -> Result<(), SessionError> {
+        let mut budget = Budget::new();
+        for action in actions {
+            let record = match action {
+                Reconcile::Withdraw(conversation) => {
+                    self.options.hooks.withdraw_inputs(tx, conversation).await?;
+                    self.state.borrow_mut().queues.conversations.remove(&conversation);
+                    continue;
+                }
+                Reconcile::Mark(id, _) | Reconcile::Finalize(id) => self.live(id).map(|task| task.record),
+            };
+            let Some(record) = record else { continue };
+            if !budget.take(&record) {
+                break;
+            }
+            match (action, &record.state) {
+                (Reconcile::Mark(_, reason), _) => self.stage_mark(tx, &record, reason).await?,
+                (_, TaskState::Completing { outcome }) => {
+                    self.stage_terminal(tx, &record, outcome.clone()).await?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn perform_reservations(
+        self: &Rc<Self>,
+        tx: &Tx,
+        reservations: Vec<Reservation>,
+    ) -> Result<(), SessionError> {
+        let mut budget = Budget::new();
+        for reservation in reservations {
+            let (Reservation::Start(id, _) | Reservation::Orphan(id, _) | Reservation::Migrate(id)) = reservation;
+            let Some(record) = self.live(id).map(|task| task.record) else { continue };
+            if !budget.take(&record) {
+                break;
+            }
+            match reservation {
+                Reservation::Start(id, mode) => self.stage_start(tx, id, mode).await?,
+                Reservation::Orphan(_, reason) => self.stage_orphan(tx, &record, reason).await?,
+                Reservation::Migrate(_) => {}
+            }
+        }
+        let opens = self.state.borrow().opens;
+        if self.forgiven.get() && opens > 0 {
+            recovery::write(tx, 0).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Waits for receipts and for idle.
+
+use super::Inner;
+use crate::core::scope::{Start, is_idle};
+use futures::channel::oneshot;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::TaskRecord;
+use tidehold_session::{Rejection, SessionError};
+
+/// Everyone who waits in memory. Dropped senders reject their waits.
+#[derive(Default)]
+pub(super) struct Waiters {
+    tasks: BTreeMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
+    idle: Vec<(Start, oneshot::Sender<()>)>,
+}
+
+impl Waiters {
+    pub fn settle(&mut self, ended: &[Rc<TaskRecord>]) {
+        for record in ended {
+            for waiter in self.tasks.remove(&record.id).unwrap_or_default() {
+                let _gone = waiter.send(Rc::clone(record));
+            }
+        }
+    }
+
+    pub fn reject_all(&mut self) {
+        self.tasks.clear();
+        self.idle.clear();
+    }
+
+    fn for_task(&mut self, id: TaskId) -> oneshot::Receiver<Rc<TaskRecord>> {
+        let (sender, receiver) = oneshot::channel();
+        let waiters = self.tasks.entry(id).or_default();
+        waiters.retain(|waiter| !waiter.is_canceled());
+        waiters.push(sender);
+        receiver
+    }
+}
+
+impl Inner {
+    /// The terminal receipt of a task.
+    pub(crate) async fn wait_for_task(&self, id: TaskId) -> Result<Rc<TaskRecord>, SessionError> {
+        self.session.health()?;
+        loop {
+            if self.state.borrow().is_live(id) {
+                let receipt = self.waiters.borrow_mut().for_task(id);
+                return receipt.await.map_err(|_| self.over());
+            }
+            match self.session.task(id).await? {
+                None => return Err(Rejection::MissingTask(id).into()),
+                Some(record) if !record.is_live() => return Ok(Rc::new(record)),
+                // Created between the two looks: it is in the mirror now.
+                Some(_) if self.state.borrow().is_live(id) => {}
+                Some(_) => return Err(SessionError::Request(format!("task {id} is unknown to the scheduler"))),
+            }
+        }
+    }
+
+    /// Resolves once the traversal contains no live task.
+    pub(crate) async fn wait_for_idle(&self, start: Start) -> Result<(), SessionError> {
+        self.session.health()?;
+        if is_idle(&self.state.borrow(), start) {
+            return Ok(());
+        }
+        let (sender, idle) = oneshot::channel();
+        self.waiters.borrow_mut().idle.push((start, sender));
+        idle.await.map_err(|_| self.over())
+    }
+
+    pub(super) fn tell_idle(&self) {
+        let state = self.state.borrow();
+        let waiting = std::mem::take(&mut self.waiters.borrow_mut().idle);
+        let mut still = Vec::new();
+        for (start, waiter) in waiting {
+            if waiter.is_canceled() {
+                continue;
+            }
+            if is_idle(&state, start) {
+                let _gone = waiter.send(());
+            } else {
+                still.push((start, waiter));
+            }
+        }
+        self.waiters.borrow_mut().idle.append(&mut still);
+    }
+}

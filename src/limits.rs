@@ -1,0 +1,27 @@
+//! Every limit of the Worker, with its reason.
+
+/// A request body (http.md). Large enough for a prompt with attachments as text, small against the 128 MB of memory
+/// that the Worker's parallel requests share.
+pub const BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// A body of tool arguments (http.md): a prompt of 1 MiB and what surrounds it.
+pub const TOOL_BODY_BYTES: usize = 1_572_864;
+
+/// A session name (http.md).
+pub const SESSION_NAME_BYTES: usize = 128;
+
+/// Longest wait of `?wait=`; more is clamped (http.md).
+pub const WAIT_MS: u32 = 60_000;
+
+/// Most items of a page of entries or conversations (http.md).
+pub const PAGE_ITEMS: u32 = 500;
+
+/// How long an object may take to begin its answer, beyond a wait that the client asked for. Far above any operation
+/// that works; an object that does not answer by then will not.
+pub const CALL_MS: u64 = 30_000;
+
+/// What a client is told to wait before it tries an unresponsive session again.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// A W3C `traceparent` has 55 characters; later versions may append.
+pub const TRACEPARENT_BYTES: usize = 256;

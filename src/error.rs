@@ -85,7 +85,13 @@ pub struct ApiError {
 impl ApiError {
     fn new(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { code, message, paths: Vec::new(), extra: Map::new(), headers: Vec::new() }
+        Self {
+            code,
+            message,
+            paths: Vec::new(),
+            extra: Map::new(),
+            headers: Vec::new(),
+        }
     }
 
     pub fn not_found() -> Self {
@@ -93,7 +99,10 @@ impl ApiError {
     }
 
     pub fn parameter(name: &str, problem: &str) -> Self {
-        Self::new(Code::Object(ObjectCode::ParameterInvalid), format!("parameter \"{name}\" {problem}"))
+        Self::new(
+            Code::Object(ObjectCode::ParameterInvalid),
+            format!("parameter \"{name}\" {problem}"),
+        )
     }
 
     pub fn json(problem: impl Into<String>) -> Self {
@@ -119,7 +128,10 @@ impl ApiError {
     }
 
     pub fn scope_missing(scope: &str) -> Self {
-        Self::new(Code::ScopeMissing, format!("the token lacks the scope \"{scope}\""))
+        Self::new(
+            Code::ScopeMissing,
+            format!("the token lacks the scope \"{scope}\""),
+        )
     }
 
     pub fn auth_not_configured(problem: impl Into<String>) -> Self {
@@ -154,7 +166,11 @@ impl ApiError {
         error.insert("code".to_owned(), self.code.wire().0.into());
         error.insert("message".to_owned(), self.message.clone().into());
         if !self.paths.is_empty() {
-            let paths = self.paths.iter().map(|at| json!({ "path": at.path, "message": at.message })).collect();
+            let paths = self
+                .paths
+                .iter()
+                .map(|at| json!({ "path": at.path, "message": at.message }))
+                .collect();
             error.insert("paths".to_owned(), Value::Array(paths));
         }
         json!({ "error": error }).to_string()
@@ -163,7 +179,13 @@ impl ApiError {
 
 impl From<OperationError> for ApiError {
     fn from(error: OperationError) -> Self {
-        let OperationError { code, message, paths, retry_after_seconds, extra } = error;
+        let OperationError {
+            code,
+            message,
+            paths,
+            retry_after_seconds,
+            extra,
+        } = error;
         let extra = extra.and_then(|extra| serde_json::to_value(extra).ok());
         let headers = retry_after_seconds.map(|seconds| ("retry-after", seconds.to_string()));
         Self {
@@ -198,11 +220,16 @@ mod tests {
 
     #[test]
     fn an_object_error_keeps_its_members() {
-        let problem = PathProblem { path: "a.0".to_owned(), message: "must be a string".to_owned() };
+        let problem = PathProblem {
+            path: "a.0".to_owned(),
+            message: "must be a string".to_owned(),
+        };
         let error: ApiError = OperationError::arguments(vec![problem]).into();
         let expected = r#"{"error":{"code":"arguments_invalid","message":"a.0: must be a string","paths":[{"message":"must be a string","path":"a.0"}]}}"#;
         assert_eq!((error.status(), error.body().as_str()), (422, expected));
-        let error: ApiError = OperationError::new(ObjectCode::RateLimited, "slow down").retry_after(3).into();
+        let error: ApiError = OperationError::new(ObjectCode::RateLimited, "slow down")
+            .retry_after(3)
+            .into();
         assert_eq!(error.headers, [("retry-after", "3".to_owned())]);
     }
 }

@@ -7,6 +7,10 @@ pub const BODY_BYTES: usize = 4 * 1024 * 1024;
 /// A body of tool arguments (http.md): a prompt of 1 MiB and what surrounds it.
 pub const TOOL_BODY_BYTES: usize = 1_572_864;
 
+/// What is read of a refused body before the connection is closed on its sender: four times what is accepted covers
+/// honest mistakes.
+pub const DRAIN_BYTES: usize = 4 * BODY_BYTES;
+
 /// A session name (http.md).
 pub const SESSION_NAME_BYTES: usize = 128;
 

@@ -2,8 +2,17 @@
 
 use crate::frame::{App, Platform, Reply, Request};
 use crate::ops;
-use crate::protocol::{Operation, OperationError};
+use crate::platform::alarm::Alarm;
+use crate::platform::fetch::FetchTransport;
+use crate::platform::sql::ObjectDriver;
+use crate::protocol::{Code, Operation, OperationError};
 use std::rc::Rc;
+use tidehold_contract::Contract;
+use tidehold_harness::{Harness, HarnessOptions, Settings};
+use tidehold_models::registry::ModelRegistry;
+use tidehold_session::SessionError;
+use tidehold_session::host::{Host, Millis};
+use tidehold_storage::sql::SqlStorage;
 
 /// Tidehold's own [`App`].
 pub struct SessionApp;
@@ -11,21 +20,87 @@ pub struct SessionApp;
 /// An open session.
 pub struct OpenSession {
     pub platform: Platform,
+    pub harness: Harness,
+    pub contract: Contract,
+    pub storage: Rc<SqlStorage<ObjectDriver>>,
+    pub alarm: Alarm,
 }
+
+/// Deadlines within this many milliseconds are slept for in memory; later ones are the alarm's. A pending timer keeps an
+/// object in memory, where it is billed.
+const TIMER_HORIZON_MS: Millis = 3_000;
 
 impl App for SessionApp {
     type Operation = Operation;
     type Session = OpenSession;
 
     async fn open(platform: Platform) -> Result<OpenSession, OperationError> {
-        Ok(OpenSession { platform })
+        let host: Rc<dyn Host> = Rc::new(platform.host());
+        let alarm = platform.alarm().await.map_err(|error| failed(error.to_string()))?;
+        let driver = platform.database().map_err(|error| failed(error.to_string()))?;
+        let storage = Rc::new(SqlStorage::new(driver, new_incarnation(host.as_ref())));
+        let contract_config = crate::config::contract::of(&platform);
+        let installed = Rc::clone(&contract_config);
+        let options = options(&platform, &host, &alarm);
+        let harness = Harness::open(Rc::clone(&storage) as _, host, options, move |registry| {
+            tidehold_contract::install(registry, &installed);
+        })
+        .await
+        .map_err(|error| session_error(&error))?;
+        let contract = Contract::new(harness.clone(), contract_config);
+        Ok(OpenSession { platform, harness, contract, storage, alarm })
     }
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
         ops::perform(session, request).await
     }
 
-    async fn alarm(_session: Rc<OpenSession>) -> Result<(), String> {
+    async fn alarm(session: Rc<OpenSession>) -> Result<(), String> {
+        session.alarm.fired();
+        session.harness.scheduler().on_alarm();
         Ok(())
     }
+
+    fn without_configuration(
+        request: Request<Operation>,
+        error: &crate::config::ConfigError,
+    ) -> Result<Reply, OperationError> {
+        ops::tool::without_configuration(&request, &error.to_string())
+    }
+}
+
+/// Random name of a session's lifetime, should this open turn out to create it.
+fn new_incarnation(host: &dyn Host) -> String {
+    let mut bytes = [0_u8; 8];
+    host.entropy(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn options(platform: &Platform, host: &Rc<dyn Host>, alarm: &Alarm) -> HarnessOptions {
+    let secrets = platform.clone();
+    let models = ModelRegistry::new(
+        Rc::clone(&platform.config.catalog),
+        Rc::new(FetchTransport::new(platform.life.clone())),
+        Rc::clone(host),
+        Rc::new(move |name: &str| secrets.secret(name)),
+    );
+    let settings: Settings = platform.config.settings.clone();
+    let default_model = platform.config.harnesses.get("default").map(|harness| harness.model.clone());
+    HarnessOptions {
+        models: Rc::new(models),
+        settings: Rc::new(move || settings.clone()),
+        default_model: Rc::new(move || default_model.clone()),
+        alarm: Rc::new(alarm.clone()),
+        watchdog_ms: platform.config.limits.watchdog_ms,
+        timer_horizon_ms: TIMER_HORIZON_MS,
+        on_report: Rc::new(|report| worker::console_error!("report: {report}")),
+    }
+}
+
+fn failed(message: String) -> OperationError {
+    OperationError::new(Code::SessionFailed, message).retry_after(crate::limits::REOPEN_AFTER_SECONDS)
+}
+
+fn session_error(error: &SessionError) -> OperationError {
+    failed(error.to_string())
 }

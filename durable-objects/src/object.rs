@@ -18,7 +18,9 @@ pub struct SessionObject {
 // All handlers are written out: the defaults of the trait panic.
 impl DurableObject for SessionObject {
     fn new(state: State, env: Env) -> Self {
-        Self { frame: AssertUnwindSafe(Frame::new(state, env)) }
+        Self {
+            frame: AssertUnwindSafe(Frame::new(state, env)),
+        }
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
@@ -39,7 +41,13 @@ impl DurableObject for SessionObject {
         Ok(())
     }
 
-    async fn websocket_close(&self, _socket: WebSocket, _code: usize, _reason: String, _clean: bool) -> Result<()> {
+    async fn websocket_close(
+        &self,
+        _socket: WebSocket,
+        _code: usize,
+        _reason: String,
+        _clean: bool,
+    ) -> Result<()> {
         Ok(())
     }
 

@@ -15,7 +15,11 @@ pub struct RateLimit {
 impl RateLimit {
     pub fn new(per_minute: u64, now_ms: u64) -> Self {
         let per_minute = per_minute as f64;
-        Self { per_minute, tokens: per_minute, at_ms: now_ms }
+        Self {
+            per_minute,
+            tokens: per_minute,
+            at_ms: now_ms,
+        }
     }
 
     /// Takes one request, or says after how many seconds the next one is allowed.

@@ -8,8 +8,7 @@ pub mod table;
 use crate::error::ApiError;
 use names::Captures;
 use table::{ROUTES, RouteSpec};
-use tidehold_durable_objects::protocol::ConversationKey;
-use tidehold_session::ids::SubmissionId;
+use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId};
 
 /// What a path names, before its query is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +36,8 @@ pub enum Action {
 pub fn find(method: &str, path: &str) -> Result<(Endpoint, &'static RouteSpec), ApiError> {
     let mut allow = Vec::new();
     for route in &ROUTES {
-        let Some(endpoint) = names::capture(route.path, path).and_then(|captures| (route.build)(&captures)) else {
+        let Some(endpoint) = names::capture(route.path, path).and_then(|captures| (route.build)(&captures))
+        else {
             continue;
         };
         if route.method == method {
@@ -52,7 +52,10 @@ pub fn find(method: &str, path: &str) -> Result<(Endpoint, &'static RouteSpec), 
 }
 
 fn session(captures: &Captures<'_>, action: Action) -> Option<Endpoint> {
-    Some(Endpoint::Session { session: captures.session()?, action })
+    Some(Endpoint::Session {
+        session: captures.session()?,
+        action,
+    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use crate::limits::SESSION_NAME_BYTES;
 use tidehold_delta::MAX_SAFE_INTEGER;
-use tidehold_durable_objects::protocol::ConversationKey;
-use tidehold_session::ids::SubmissionId;
+use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId};
 
 /// What the placeholders of a template stand for in one path, by their order.
 pub struct Captures<'a>(Vec<(&'static str, &'a str)>);
@@ -32,14 +31,19 @@ pub fn capture<'a>(template: &'static str, path: &'a str) -> Option<Captures<'a>
 
 impl<'a> Captures<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, segment)| *segment)
+        self.0
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, segment)| *segment)
     }
 
     /// 1 to 128 of `[A-Za-z0-9._-]`, not `.` or `..`.
     pub fn session(&self) -> Option<String> {
         let name = self.get("session")?;
         let fits = (1..=SESSION_NAME_BYTES).contains(&name.len())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
             && !matches!(name, "." | "..");
         fits.then(|| name.to_owned())
     }
@@ -59,13 +63,20 @@ impl<'a> Captures<'a> {
     /// Any word; the object knows which tools there are.
     pub fn tool(&self) -> Option<String> {
         let name = self.get("tool")?;
-        let fits = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let fits = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
         fits.then(|| name.to_owned())
     }
 }
 
 /// A decimal number without sign or leading zeros, up to 2^53 - 1: one spelling for each id.
 fn id(text: &str) -> Option<u64> {
-    let canonical = text.bytes().all(|byte| byte.is_ascii_digit()) && !(text.len() > 1 && text.starts_with('0'));
-    canonical.then(|| text.parse().ok()).flatten().filter(|id| (1..=MAX_SAFE_INTEGER).contains(id))
+    let canonical =
+        text.bytes().all(|byte| byte.is_ascii_digit()) && !(text.len() > 1 && text.starts_with('0'));
+    canonical
+        .then(|| text.parse().ok())
+        .flatten()
+        .filter(|id| (1..=MAX_SAFE_INTEGER).contains(id))
 }

@@ -17,7 +17,10 @@ pub struct Parameters<'a> {
 
 impl<'a> Parameters<'a> {
     fn get(&self, name: &str) -> Option<&'a str> {
-        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.query
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -25,7 +28,9 @@ impl<'a> Parameters<'a> {
     }
 
     fn limit(&self) -> Result<Option<u32>, ApiError> {
-        let Some(text) = self.get("limit") else { return Ok(None) };
+        let Some(text) = self.get("limit") else {
+            return Ok(None);
+        };
         let limit = text.parse().ok().filter(|limit| (1..=PAGE_ITEMS).contains(limit));
         let limit = limit.ok_or_else(|| ApiError::parameter("limit", "must be an integer from 1 to 500"))?;
         Ok(Some(limit))
@@ -36,13 +41,21 @@ impl<'a> Parameters<'a> {
             None => Ok(None),
             Some("ascending") => Ok(Some(Order::Ascending)),
             Some("descending") => Ok(Some(Order::Descending)),
-            Some(_) => Err(ApiError::parameter("order", "must be \"ascending\" or \"descending\"")),
+            Some(_) => Err(ApiError::parameter(
+                "order",
+                "must be \"ascending\" or \"descending\"",
+            )),
         }
     }
 
     fn wait_ms(&self) -> Result<u32, ApiError> {
-        let Some(text) = self.get("wait") else { return Ok(0) };
-        let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+        let Some(text) = self.get("wait") else {
+            return Ok(0);
+        };
+        let seconds = text
+            .parse::<f64>()
+            .ok()
+            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
         let seconds = seconds.ok_or_else(|| ApiError::parameter("wait", "must be a number of seconds"))?;
         Ok((seconds * 1000.0).min(f64::from(WAIT_MS)) as u32)
     }
@@ -50,7 +63,10 @@ impl<'a> Parameters<'a> {
     /// The position a reader of events holds. A browser repeats the address it was given and adds the header when it
     /// reconnects, so the header is the newer one.
     fn after(&self) -> Option<String> {
-        self.last_event_id.filter(|id| !id.is_empty()).map(str::to_owned).or_else(|| self.text("after"))
+        self.last_event_id
+            .filter(|id| !id.is_empty())
+            .map(str::to_owned)
+            .or_else(|| self.text("after"))
     }
 }
 
@@ -59,24 +75,27 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
     Ok(match action {
         Action::CallTool { tool } => Operation::CallTool { tool },
         Action::Inspect => Operation::Inspect,
-        Action::ListConversations => {
-            Operation::ListConversations { cursor: parameters.text("cursor"), limit: parameters.limit()? }
-        }
+        Action::ListConversations => Operation::ListConversations {
+            cursor: parameters.text("cursor"),
+            limit: parameters.limit()?,
+        },
         Action::CreateConversation => Operation::CreateConversation,
         Action::GetConversation { conversation } => Operation::GetConversation { conversation },
         Action::Submit { conversation } => Operation::Submit { conversation },
-        Action::GetSubmission { submission } => {
-            Operation::GetSubmission { submission, wait_ms: parameters.wait_ms()? }
-        }
+        Action::GetSubmission { submission } => Operation::GetSubmission {
+            submission,
+            wait_ms: parameters.wait_ms()?,
+        },
         Action::ListEntries { conversation } => Operation::ListEntries {
             conversation,
             cursor: parameters.text("cursor"),
             limit: parameters.limit()?,
             order: parameters.order()?,
         },
-        Action::WatchEvents { conversation } => {
-            Operation::WatchEvents { conversation, after: parameters.after() }
-        }
+        Action::WatchEvents { conversation } => Operation::WatchEvents {
+            conversation,
+            after: parameters.after(),
+        },
     })
 }
 

@@ -38,8 +38,12 @@ const GET: RouteSpec = RouteSpec {
     build: |_| None,
 };
 
-const POST: RouteSpec =
-    RouteSpec { method: "POST", scope: Some(Scope::Write), body_limit: Some(BODY_BYTES), ..GET };
+const POST: RouteSpec = RouteSpec {
+    method: "POST",
+    scope: Some(Scope::Write),
+    body_limit: Some(BODY_BYTES),
+    ..GET
+};
 
 /// Paths in the order of http.md.
 pub static ROUTES: [RouteSpec; 11] = [
@@ -89,21 +93,42 @@ pub static ROUTES: [RouteSpec; 11] = [
     RouteSpec {
         path: "/v1/sessions/{session}/conversations/{conversation}",
         summary: "One conversation with its resolved agent and its usage.",
-        build: |names| session(names, Action::GetConversation { conversation: names.conversation()? }),
+        build: |names| {
+            session(
+                names,
+                Action::GetConversation {
+                    conversation: names.conversation()?,
+                },
+            )
+        },
         ..GET
     },
     RouteSpec {
         path: "/v1/sessions/{session}/conversations/{conversation}/submissions",
         status: 202,
         summary: "Submits an input or a write. The same requestId with the same content answers the same record.",
-        build: |names| session(names, Action::Submit { conversation: names.conversation()? }),
+        build: |names| {
+            session(
+                names,
+                Action::Submit {
+                    conversation: names.conversation()?,
+                },
+            )
+        },
         ..POST
     },
     RouteSpec {
         path: "/v1/sessions/{session}/submissions/{submission}",
         summary: "One submission, after it settled or after the wait.",
         query: &["wait"],
-        build: |names| session(names, Action::GetSubmission { submission: names.submission()? }),
+        build: |names| {
+            session(
+                names,
+                Action::GetSubmission {
+                    submission: names.submission()?,
+                },
+            )
+        },
         ..GET
     },
     RouteSpec {
@@ -111,7 +136,14 @@ pub static ROUTES: [RouteSpec; 11] = [
         scope: Some(Scope::Transcript),
         summary: "A page of the transcript.",
         query: &["cursor", "limit", "order"],
-        build: |names| session(names, Action::ListEntries { conversation: names.conversation()? }),
+        build: |names| {
+            session(
+                names,
+                Action::ListEntries {
+                    conversation: names.conversation()?,
+                },
+            )
+        },
         ..GET
     },
     RouteSpec {
@@ -120,7 +152,14 @@ pub static ROUTES: [RouteSpec; 11] = [
         summary: "Committed agent events as they happen; with Accept: application/json the snapshot alone.",
         query: &["after"],
         streams: true,
-        build: |names| session(names, Action::WatchEvents { conversation: names.conversation()? }),
+        build: |names| {
+            session(
+                names,
+                Action::WatchEvents {
+                    conversation: names.conversation()?,
+                },
+            )
+        },
         ..GET
     },
 ];

@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
   options: {
     port: { type: "string", default: "0" },
     state: { type: "string", default: path.join(root, ".wrangler/state/v3/do") },
-    build: { type: "string", default: path.join(root, process.env.TIDEHOLD_BUILD ?? "build") },
+    build: { type: "string", default: path.resolve(root, process.env.TIDEHOLD_BUILD ?? "build") },
     wrangler: { type: "string", default: path.join(root, "wrangler.toml") },
     "dev-vars": { type: "boolean", default: false },
     var: { type: "string", multiple: true, default: [] },

@@ -4,12 +4,13 @@ use tidehold_delta::{Json, Text};
 use tidehold_models::message::{AssistantMessage, Message};
 use tidehold_session::SessionError;
 use tidehold_session::host::Millis;
-use tidehold_session::records::EntryDraft;
+use tidehold_session::records::{DraftHead, EntryDraft};
 
 pub const USER: &str = "pi.user";
 pub const ASSISTANT: &str = "pi.assistant";
 pub const SYSTEM: &str = "pi.system";
 pub const TOOL_RESULT: &str = "pi.tool-result";
+pub const RESET: &str = "pi.reset";
 
 /// Kinds with this prefix belong to the harness.
 pub const RESERVED_PREFIX: &str = "pi.";
@@ -34,6 +35,23 @@ pub(crate) fn input_entry(content: &Json, entry: Option<&InputEntry>, timestamp:
 pub struct InputEntry {
     pub kind: Text,
     pub data: Option<Json>,
+}
+
+/// A reset: the context starts anew at this entry, with the handoff text as its first message when given.
+pub(crate) fn reset_entry(handoff: Option<&str>, timestamp: Millis) -> EntryDraft {
+    let message = |text: &str| {
+        Json::object([
+            ("role", Json::from("user")),
+            ("content", Json::from(text)),
+            ("timestamp", Json::from(timestamp)),
+        ])
+    };
+    EntryDraft {
+        kind: RESET.into(),
+        model: handoff.map(|text| vec![message(text)]),
+        head: Some(DraftHead::Itself),
+        ..EntryDraft::default()
+    }
 }
 
 /// An assistant message with any stop reason.

@@ -16,7 +16,6 @@ mod round;
 pub(crate) use classify::settle_unanswered;
 
 use crate::settings::Settings;
-use futures::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use tidehold_delta::Json;
@@ -26,8 +25,8 @@ use tidehold_models::models::Models;
 use tidehold_models::thinking::ThinkingLevel;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, EntryId};
-use tidehold_session::records::{TaskCreate, TaskOwnership};
-use tidehold_tasks::{Running, Runtime, Task, TaskFault, Wake};
+use tidehold_session::records::{JoinPolicy, TaskCreate, TaskOwnership};
+use tidehold_tasks::{Next, Running, Runtime, Task, TaskFault, Wake};
 
 /// Name of the definition and kind of its records.
 pub const KIND: &str = "pi.generation";
@@ -87,6 +86,11 @@ pub struct GenerationResult {
 
 pub(crate) type GenerationRuntime = Runtime<Generation>;
 
+/// Parks the task at `checkpoint` until `until`: a durable sleep that holds nothing in memory.
+pub(crate) fn parked(checkpoint: Checkpoint, until: Millis) -> Next<Checkpoint, GenerationResult> {
+    Next::Wait { checkpoint, on: Vec::new(), policy: JoinPolicy::AllSettled, until: Some(until) }
+}
+
 /// A generation at its first phase, owned by the conversation.
 pub(crate) fn first(conversation: ConversationId) -> TaskCreate {
     TaskCreate {
@@ -120,33 +124,23 @@ impl Task for Generation {
         }
     }
 
-    fn run(
-        &self,
-        task: Running<Self>,
-        runtime: GenerationRuntime,
-    ) -> LocalBoxFuture<'_, Result<(), TaskFault>> {
-        Box::pin(async move {
-            match task.checkpoint.clone() {
-                Checkpoint::Prepare { attempt } => prepare::run(self, runtime, attempt).await,
-                Checkpoint::Request { attempt, model, thinking_level, stream_options, cutoff } => {
-                    let pinned = request::Pinned { attempt, model, thinking_level, stream_options, cutoff };
-                    request::run(self, runtime, pinned).await
-                }
-                Checkpoint::Retry { attempt, until } => retry::run(runtime, attempt, until).await,
-                Checkpoint::Poll { attempt, model, cutoff, handle, poll_at } => {
-                    let deferred = poll::Deferred { attempt, model, cutoff, handle, poll_at };
-                    poll::run(self, runtime, deferred).await
-                }
-                Checkpoint::Tools { assistant, .. } => round::finish(self, runtime, assistant).await,
+    async fn run(&self, task: Running<Self>, runtime: GenerationRuntime) -> Result<(), TaskFault> {
+        match task.checkpoint.clone() {
+            Checkpoint::Prepare { attempt } => prepare::run(self, runtime, attempt).await,
+            Checkpoint::Request { attempt, model, thinking_level, stream_options, cutoff } => {
+                let pinned = request::Pinned { attempt, model, thinking_level, stream_options, cutoff };
+                request::run(self, runtime, pinned).await
             }
-        })
+            Checkpoint::Retry { attempt, until } => retry::run(runtime, attempt, until).await,
+            Checkpoint::Poll { attempt, model, cutoff, handle, poll_at } => {
+                let deferred = poll::Deferred { attempt, model, cutoff, handle, poll_at };
+                poll::run(self, runtime, deferred).await
+            }
+            Checkpoint::Tools { assistant, .. } => round::finish(self, runtime, assistant).await,
+        }
     }
 
-    fn abort(
-        &self,
-        task: Running<Self>,
-        runtime: GenerationRuntime,
-    ) -> LocalBoxFuture<'_, Result<(), TaskFault>> {
-        Box::pin(abort::run(self, task, runtime))
+    async fn abort(&self, task: Running<Self>, runtime: GenerationRuntime) -> Result<(), TaskFault> {
+        abort::run(self, task, runtime).await
     }
 }

@@ -30,6 +30,8 @@ pub struct HarnessOptions {
     pub alarm: Rc<dyn Alarm>,
     /// How long unsettled work may sit without a sign of life before the alarm looks after it, in milliseconds.
     pub watchdog_ms: Millis,
+    /// Deadlines at most this far away, in milliseconds, are also slept for in memory.
+    pub timer_horizon_ms: Millis,
     /// Failures that fail no call, and the session's failure, once.
     pub on_report: Rc<dyn Fn(String)>,
 }
@@ -80,6 +82,7 @@ impl Harness {
                 hooks: Rc::new(hooks::Cleanup),
                 alarm: options.alarm,
                 watchdog_ms: options.watchdog_ms,
+                timer_horizon_ms: options.timer_horizon_ms,
                 on_report: report,
             },
         )
@@ -107,8 +110,8 @@ impl Harness {
         (self.0.settings)()
     }
 
-    /// Enables scheduling; idempotent. Calls that ask for progress do it themselves.
+    /// Enables scheduling for a call that asks for progress; idempotent. Such calls do it themselves.
     pub fn resume(&self) {
-        self.0.scheduler.resume();
+        self.0.scheduler.resume_by_call();
     }
 }

@@ -6,8 +6,9 @@ mod draft;
 mod inbox;
 mod withdraw;
 
+pub(crate) use admit::admit_valid;
 pub use admit::{admit, admit_into_new_conversation, admit_into_new_root};
 pub use draft::{InputDraft, SubmissionDraft, WhenBusy, WriteDraft};
-pub(crate) use inbox::{Floor, InboxItem};
+pub(crate) use inbox::Floor;
 pub use withdraw::{AbortOutcome, abort_submission};
 pub(crate) use withdraw::withdraw_inputs;

@@ -80,7 +80,7 @@ impl Fold {
         let mut message = self.get("generation").get("message").cloned().expect("an update follows a start");
         let set = |message: &Json, name: &str, value: Json| {
             let mut members = message.as_object().unwrap().clone();
-            members.insert(name.into(), value);
+            members.insert(name, value);
             Json::Object(members)
         };
         message = set(&message, "usage", event.get("usage").cloned().unwrap());

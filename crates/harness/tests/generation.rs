@@ -10,7 +10,7 @@ use tidehold_harness::docs::{LIVE, USAGE};
 use tidehold_models::model::ModelRef;
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
 use tidehold_storage::fault::CommitFault;
-use tidehold_tasks::Background;
+use tidehold_tasks::AbortScope;
 
 #[test]
 fn an_input_is_answered_and_the_conversation_is_idle_again() {
@@ -200,7 +200,7 @@ fn an_abort_ends_the_run_and_keeps_what_was_said() {
     let queued = bench.submit("later").id;
     bench.runtime.advance(1_000);
     bench
-        .run(async |harness| harness.abort_conversation(ROOT_CONVERSATION_ID, Background::Excluded).await)
+        .run(async |harness| harness.abort_conversation(ROOT_CONVERSATION_ID, AbortScope::Foreground).await)
         .unwrap();
     bench.drain();
     for id in [running, queued] {

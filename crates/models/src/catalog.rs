@@ -5,7 +5,7 @@
 
 mod read;
 
-use crate::model::{Api, HeaderMap, InputKind, Model, ModelCost};
+use crate::model::{Api, CostTier, HeaderMap, InputKind, Model, ModelCost};
 use indexmap::IndexMap;
 use read::Reader;
 use std::rc::Rc;
@@ -16,6 +16,9 @@ const DEFAULT_CONTEXT_WINDOW: u64 = 200_000;
 
 /// Answer limit of a model whose configuration names none.
 const DEFAULT_MAX_TOKENS: u64 = 64_000;
+
+/// Dearer is a typing error, and a bill that is no finite number could not be stored.
+const HIGHEST_PRICE: f64 = 1e9;
 
 /// Why a configuration has no catalog.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +69,12 @@ impl Catalog {
     pub fn from_config(providers: &Json, path: &str) -> Result<Self, CatalogError> {
         let entries = Reader::new(providers, path).members()?;
         let read = |(name, reader): (String, Reader<'_>)| Ok((name.clone(), provider(&name, &reader)?));
-        Ok(Self { providers: entries.into_iter().map(read).collect::<Result<_, CatalogError>>()? })
+        Ok(Self {
+            providers: entries
+                .into_iter()
+                .map(read)
+                .collect::<Result<_, CatalogError>>()?,
+        })
     }
 
     /// A provider by name.
@@ -76,7 +84,9 @@ impl Catalog {
 
     /// All providers in configuration order.
     pub fn providers(&self) -> impl Iterator<Item = (&str, &Provider)> {
-        self.providers.iter().map(|(name, provider)| (name.as_str(), provider))
+        self.providers
+            .iter()
+            .map(|(name, provider)| (name.as_str(), provider))
     }
 
     /// A model by its provider and key.
@@ -103,8 +113,14 @@ fn provider(name: &str, reader: &Reader<'_>) -> Result<Provider, CatalogError> {
         provider: name.to_owned(),
         api,
         base_url,
-        headers: reader.optional("headers").map(|reader| headers(&reader)).transpose()?,
-        compat: reader.optional("compat").map(|reader| reader.object()).transpose()?,
+        headers: reader
+            .optional("headers")
+            .map(|reader| headers(&reader))
+            .transpose()?,
+        compat: reader
+            .optional("compat")
+            .map(|reader| reader.object())
+            .transpose()?,
         ..Model::default()
     };
     let mut models = IndexMap::new();
@@ -112,13 +128,21 @@ fn provider(name: &str, reader: &Reader<'_>) -> Result<Provider, CatalogError> {
         let model = model(&id, &reader, &common)?;
         models.insert(id, Rc::new(model));
     }
-    let key_secret = reader.optional("keySecret").map(|reader| reader.text()).transpose()?;
-    Ok(Provider { api, key_secret, models })
+    let key_secret = reader
+        .optional("keySecret")
+        .map(|reader| reader.text())
+        .transpose()?;
+    Ok(Provider {
+        api,
+        key_secret,
+        models,
+    })
 }
 
 fn model(id: &str, reader: &Reader<'_>, common: &Model) -> Result<Model, CatalogError> {
     reader.object()?;
-    let number = |name: &str, default: u64| reader.optional(name).map_or(Ok(default), |reader| reader.count());
+    let number =
+        |name: &str, default: u64| reader.optional(name).map_or(Ok(default), |reader| reader.count());
     let wire_id = reader.optional("id").map(|reader| reader.text()).transpose()?;
     let name = reader.optional("name").map(|reader| reader.text()).transpose()?;
     Ok(Model {
@@ -130,21 +154,26 @@ fn model(id: &str, reader: &Reader<'_>, common: &Model) -> Result<Model, Catalog
             None => vec![InputKind::Text],
         },
         cost: match reader.optional("cost") {
-            Some(reader) => reader.typed("an object of prices per million tokens")?,
+            Some(reader) => prices(&reader)?,
             None => ModelCost::default(),
         },
         headers: match reader.optional("headers") {
             Some(reader) => Some(merged(common.headers.as_ref(), headers(&reader)?)),
             None => common.headers.clone(),
         },
-        reasoning: reader.optional("reasoning").map_or(Ok(false), |reader| reader.boolean())?,
+        reasoning: reader
+            .optional("reasoning")
+            .map_or(Ok(false), |reader| reader.boolean())?,
         thinking_level_map: reader
             .optional("thinkingLevelMap")
             .map(|reader| reader.typed("an object of texts and nulls by level"))
             .transpose()?,
         context_window: number("contextWindow", DEFAULT_CONTEXT_WINDOW)?,
         max_tokens: number("maxTokens", DEFAULT_MAX_TOKENS)?,
-        sampling_params: reader.optional("samplingParams").map(|reader| reader.object()).transpose()?,
+        sampling_params: reader
+            .optional("samplingParams")
+            .map(|reader| reader.object())
+            .transpose()?,
         sampling_params_by_thinking_level: reader
             .optional("samplingParamsByThinkingLevel")
             .map(|reader| reader.typed("an object of objects by level"))
@@ -157,9 +186,24 @@ fn model(id: &str, reader: &Reader<'_>, common: &Model) -> Result<Model, Catalog
     })
 }
 
+fn prices(reader: &Reader<'_>) -> Result<ModelCost, CatalogError> {
+    const WHAT: &str = "an object of prices per million tokens";
+    let cost: ModelCost = reader.typed(WHAT)?;
+    let of_tier = |tier: &CostTier| [tier.input, tier.output, tier.cache_read, tier.cache_write];
+    let base = [cost.input, cost.output, cost.cache_read, cost.cache_write];
+    let all = base.into_iter().chain(cost.tiers.iter().flat_map(of_tier));
+    let mut wrong = all.filter(|price| !(0.0..=HIGHEST_PRICE).contains(price));
+    match wrong.next() {
+        Some(_) => Err(reader.error(CatalogProblem::Expected(WHAT))),
+        None => Ok(cost),
+    }
+}
+
 fn base_url(reader: &Reader<'_>) -> Result<String, CatalogError> {
     let url = reader.text()?;
-    let has_host = ["https://", "http://"].iter().any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    let has_host = ["https://", "http://"]
+        .iter()
+        .any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
     if !has_host || url.contains(char::is_whitespace) {
         return Err(reader.error(CatalogProblem::Expected("an http or https address")));
     }
@@ -169,7 +213,11 @@ fn base_url(reader: &Reader<'_>) -> Result<String, CatalogError> {
 fn headers(reader: &Reader<'_>) -> Result<HeaderMap, CatalogError> {
     let mut headers = HeaderMap::new();
     for (name, reader) in reader.members()? {
-        let value = if reader.is_null() { None } else { Some(reader.text()?) };
+        let value = if reader.is_null() {
+            None
+        } else {
+            Some(reader.text()?)
+        };
         headers.insert(name, value);
     }
     Ok(headers)
@@ -182,6 +230,9 @@ fn merged(common: Option<&HeaderMap>, own: HeaderMap) -> HeaderMap {
 }
 
 fn merged_objects(common: Option<&Json>, own: &Json) -> Json {
-    let members = [common, Some(own)].into_iter().flatten().filter_map(Json::as_object);
+    let members = [common, Some(own)]
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_object);
     Json::object(members.flat_map(|object| object.iter().map(|(key, value)| (key.clone(), value.clone()))))
 }

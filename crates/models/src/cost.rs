@@ -4,6 +4,9 @@ use crate::message::{Usage, UsageCost};
 use crate::model::{Model, ModelCost};
 use tidehold_delta::Json;
 
+/// A larger bill for one answer is nonsense.
+const MOST_DOLLARS: f64 = 1e12;
+
 struct Rates {
     input: f64,
     output: f64,
@@ -15,7 +18,10 @@ struct Rates {
 ///
 /// The order of the floating point operations is part of the contract: recorded costs are compared bit for bit.
 pub fn calculate_cost(model: &Model, usage: &Usage) -> UsageCost {
-    let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    let prompt = usage
+        .input
+        .saturating_add(usage.cache_read)
+        .saturating_add(usage.cache_write);
     let rates = rates_for(&model.cost, prompt);
     let hour = usage.cache_write_1h.unwrap_or(0);
     let input = rates.input / 1e6 * usage.input as f64;
@@ -76,7 +82,10 @@ fn open_router_total(reported: &Json) -> Option<f64> {
         return Some(billed);
     }
     let details = reported.get("cost_details")?;
-    let upstream = match details.get("upstream_inference_cost").filter(|value| !value.is_null()) {
+    let upstream = match details
+        .get("upstream_inference_cost")
+        .filter(|value| !value.is_null())
+    {
         Some(total) => amount(Some(total))?,
         None => {
             amount(details.get("upstream_inference_prompt_cost"))?
@@ -87,5 +96,7 @@ fn open_router_total(reported: &Json) -> Option<f64> {
 }
 
 fn amount(value: Option<&Json>) -> Option<f64> {
-    value?.as_f64().filter(|amount| amount.is_finite() && *amount >= 0.0)
+    value?
+        .as_f64()
+        .filter(|amount| (0.0..=MOST_DOLLARS).contains(amount))
 }

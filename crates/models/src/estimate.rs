@@ -1,7 +1,9 @@
 //! Token estimates: 3.5 UTF-16 units a token (models.md 4.1). They decide where a context is cut, so they must agree
 //! with pi-ai to the unit.
 
-use crate::message::{AssistantBlock, AssistantMessage, Message, StopReason, SystemMessage, Usage, UserBlock, UserContent};
+use crate::message::{
+    AssistantBlock, AssistantMessage, Message, StopReason, SystemMessage, Usage, UserBlock, UserContent,
+};
 use crate::system::system_text;
 use serde::Serialize;
 use tidehold_delta::{Json, utf16_len};
@@ -28,7 +30,11 @@ pub fn calculate_context_tokens(usage: &Usage) -> u64 {
     if usage.total_tokens != 0 {
         return usage.total_tokens;
     }
-    usage.input.saturating_add(usage.output).saturating_add(usage.cache_read).saturating_add(usage.cache_write)
+    usage
+        .input
+        .saturating_add(usage.output)
+        .saturating_add(usage.cache_read)
+        .saturating_add(usage.cache_write)
 }
 
 /// Tokens of a text.
@@ -97,8 +103,15 @@ fn estimate_system(message: &SystemMessage) -> u64 {
     let added = message.tools_added.as_deref().unwrap_or_default();
     let removed = message.tools_removed.as_deref().unwrap_or_default();
     let text = tokens(units(&system_text(message)));
-    text + if added.is_empty() { 0 } else { tokens(serialized_units(added)) }
-        + if removed.is_empty() { 0 } else { tokens(serialized_units(removed)) }
+    text + if added.is_empty() {
+        0
+    } else {
+        tokens(serialized_units(added))
+    } + if removed.is_empty() {
+        0
+    } else {
+        tokens(serialized_units(removed))
+    }
 }
 
 fn blocks_units(blocks: &[UserBlock]) -> u64 {
@@ -110,7 +123,9 @@ fn blocks_units(blocks: &[UserBlock]) -> u64 {
 }
 
 fn serialized_units<T: Serialize>(values: &[T]) -> u64 {
-    Json::from_serialize(values).map(|value| json_units(&value)).unwrap_or(0)
+    Json::from_serialize(values)
+        .map(|value| json_units(&value))
+        .unwrap_or(0)
 }
 
 fn json_units(value: &Json) -> u64 {

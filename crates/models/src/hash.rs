@@ -7,8 +7,10 @@ pub fn short_hash(text: &str) -> String {
         first = (first ^ u32::from(unit)).wrapping_mul(2_654_435_761);
         second = (second ^ u32::from(unit)).wrapping_mul(1_597_334_677);
     }
-    first = (first ^ (first >> 16)).wrapping_mul(2_246_822_507) ^ (second ^ (second >> 13)).wrapping_mul(3_266_489_909);
-    second = (second ^ (second >> 16)).wrapping_mul(2_246_822_507) ^ (first ^ (first >> 13)).wrapping_mul(3_266_489_909);
+    first = (first ^ (first >> 16)).wrapping_mul(2_246_822_507)
+        ^ (second ^ (second >> 13)).wrapping_mul(3_266_489_909);
+    second = (second ^ (second >> 16)).wrapping_mul(2_246_822_507)
+        ^ (first ^ (first >> 13)).wrapping_mul(3_266_489_909);
     base36(second) + &base36(first)
 }
 

@@ -10,15 +10,21 @@
 //! [`registry`] (who answers). [`scripted`] is the smallest adapter, [`openai_completions`] a real one.
 
 pub mod catalog;
+pub mod changes;
 pub mod cost;
 pub mod errors;
 pub mod estimate;
 pub mod hash;
+mod headers;
+mod http;
+mod http_date;
 mod json;
 pub mod limits;
 pub mod message;
 pub mod model;
 pub mod models;
+pub mod openai_completions;
+pub mod options;
 pub mod partial;
 pub mod registry;
 pub mod scripted;
@@ -28,5 +34,6 @@ mod surrogates;
 pub mod system;
 pub mod thinking;
 pub mod tool_arguments;
+pub mod transform;
 pub mod transport;
 mod wait;

@@ -11,7 +11,10 @@ mod tool;
 mod usage;
 
 pub use assistant::{AssistantMessage, DeferredHandle, Diagnostic, DiagnosticError, StopReason};
-pub use content::{AssistantBlock, ImageContent, SystemContent, TextContent, ThinkingContent, ToolCall, UserBlock, UserContent};
+pub use content::{
+    AssistantBlock, ImageContent, SystemBlock, SystemContent, TextContent, ThinkingContent, ToolCall,
+    UserBlock, UserContent, text_of_blocks,
+};
 pub use tool::{Tool, ToolReference};
 pub use usage::{Usage, UsageCost};
 
@@ -25,6 +28,10 @@ pub type Timestamp = i64;
 /// One message of a model context.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "answers are every other message; a box would cost more than it saves"
+)]
 pub enum Message {
     /// Instructions and changes of the offered tools, at any position.
     System(SystemMessage),
@@ -76,7 +83,11 @@ pub struct ToolResultMessage {
     /// What the model sees.
     pub content: Vec<UserBlock>,
     /// Structured result for user interfaces, never sent to a model. `Some(null)` and `None` differ.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub details: Option<Json>,
     /// What the tool itself spent on models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +107,10 @@ pub struct ToolResultMessage {
 impl Message {
     /// A user message holding one text.
     pub fn user(text: impl Into<String>, timestamp: Timestamp) -> Self {
-        Self::User(UserMessage { content: UserContent::Text(text.into()), timestamp })
+        Self::User(UserMessage {
+            content: UserContent::Text(text.into()),
+            timestamp,
+        })
     }
 
     /// When the message was written.

@@ -1,8 +1,10 @@
 //! What is known about one model (models.md 1.7).
 
+use crate::message::{AssistantMessage, StopReason, Timestamp};
 use crate::thinking::ThinkingLevel;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use tidehold_delta::Json;
 
 /// Names a model: a provider of the configuration and a key of its `models`.
@@ -13,6 +15,24 @@ pub struct ModelRef {
     pub provider: String,
     /// Key of the provider's `models`.
     pub model_id: String,
+}
+
+impl ModelRef {
+    /// Reads `provider/model`. The model's key may hold further slashes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (provider, model_id) = text.split_once('/')?;
+        let named = !provider.is_empty() && !model_id.is_empty();
+        named.then(|| Self {
+            provider: provider.to_owned(),
+            model_id: model_id.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for ModelRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.provider, self.model_id)
+    }
 }
 
 /// Wire formats this crate knows by name.
@@ -40,7 +60,9 @@ impl Api {
 
     /// The reverse of [`Api::name`].
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Scripted, Self::OpenaiCompletions, Self::AnthropicMessages].into_iter().find(|api| api.name() == name)
+        [Self::Scripted, Self::OpenaiCompletions, Self::AnthropicMessages]
+            .into_iter()
+            .find(|api| api.name() == name)
     }
 }
 
@@ -105,6 +127,19 @@ impl Model {
     /// The name the provider knows it by.
     pub fn wire_id(&self) -> &str {
         self.wire_id.as_deref().unwrap_or(&self.id)
+    }
+
+    /// An answer of this model before its first block.
+    pub fn pending_answer(&self, timestamp: Timestamp) -> AssistantMessage {
+        AssistantMessage::pending(self.api.name(), &self.provider, &self.id, timestamp)
+    }
+
+    /// An answer that failed before it began: `reason` is `error` or `aborted`.
+    pub fn failed_answer(&self, timestamp: Timestamp, reason: StopReason, text: &str) -> AssistantMessage {
+        let mut message = self.pending_answer(timestamp);
+        message.stop_reason = reason;
+        message.error_message = Some(text.to_owned());
+        message
     }
 
     /// Whether it accepts images.

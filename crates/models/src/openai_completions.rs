@@ -4,19 +4,20 @@
 //! [`compat`] knows how the services differ, [`request`] builds the request, [`decode`] is the pure reducer from bytes
 //! to events, and [`run`] connects them to a transport.
 
-pub mod compat;
+mod compat;
 pub mod decode;
+pub mod grammar;
 pub mod request;
 pub mod run;
+pub mod strict;
+pub mod tools;
 
+mod cache_control;
 mod calls;
 mod chunk;
-mod grammar;
 mod messages;
 mod reasoning;
-mod strict;
 mod thinking;
-mod tools;
 mod usage;
 
 pub use run::stream;

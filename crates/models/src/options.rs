@@ -4,7 +4,7 @@ use crate::estimate::estimate_context_tokens;
 use crate::message::Message;
 use crate::model::Model;
 use crate::models::ThinkingBudgets;
-use crate::thinking::ThinkingLevel;
+use crate::thinking::{ThinkingLevel, clamp_thinking_level};
 use tidehold_delta::Json;
 
 /// Room kept beside an answer for what the estimate may miss.
@@ -45,11 +45,28 @@ pub fn thinking_budget(level: ThinkingLevel, budgets: &ThinkingBudgets) -> u64 {
 
 /// The sampling parameters of a request: the model's, then those of the level, then the request's own.
 pub fn resolve_sampling_params(model: &Model, level: ThinkingLevel, request: Option<&Json>) -> Option<Json> {
-    let of_level = model.sampling_params_by_thinking_level.as_ref().and_then(|by_level| by_level.get(&level));
-    let layers: Vec<&Json> = [model.sampling_params.as_ref(), of_level, request].into_iter().flatten().collect();
+    // Off is not a level to be raised to one that the model has.
+    let level = if level == ThinkingLevel::Off {
+        level
+    } else {
+        clamp_thinking_level(model, level)
+    };
+    let of_level = model
+        .sampling_params_by_thinking_level
+        .as_ref()
+        .and_then(|by_level| by_level.get(&level));
+    let layers: Vec<&Json> = [model.sampling_params.as_ref(), of_level, request]
+        .into_iter()
+        .flatten()
+        .collect();
     if layers.is_empty() {
         return None;
     }
-    let members = layers.into_iter().filter_map(Json::as_object).flat_map(|layer| layer.iter());
-    Some(Json::object(members.map(|(name, value)| (name.clone(), value.clone()))))
+    let members = layers
+        .into_iter()
+        .filter_map(Json::as_object)
+        .flat_map(|layer| layer.iter());
+    Some(Json::object(
+        members.map(|(name, value)| (name.clone(), value.clone())),
+    ))
 }

@@ -8,8 +8,8 @@ use tidehold_delta::Json;
 /// An answer that is still arriving.
 ///
 /// Applying an event costs time in proportion to what the event brings; [`Partial::message`] costs time in proportion
-/// to the whole message, so consumers call it as often as they publish, not for every event. Events that fit no block
-/// are ignored: a reducer must not fail on what it is fed.
+/// to the whole message. Consumers that keep a copy of a long message follow [`crate::changes::Changes`] instead.
+/// Events that fit no block are ignored: a reducer must not fail on what it is fed.
 #[derive(Clone, Debug, Default)]
 pub struct Partial {
     message: Option<AssistantMessage>,
@@ -36,7 +36,10 @@ impl Partial {
 
     /// The blocks so far. Open tool calls show the arguments they opened with.
     pub fn content(&self) -> &[AssistantBlock] {
-        self.message.as_ref().map(|message| message.content.as_slice()).unwrap_or_default()
+        self.message
+            .as_ref()
+            .map(|message| message.content.as_slice())
+            .unwrap_or_default()
     }
 
     /// The usage so far.
@@ -47,7 +50,9 @@ impl Partial {
     /// Takes one event in.
     pub fn apply(&mut self, event: &StreamEvent) {
         match event {
-            StreamEvent::Start { message } | StreamEvent::Done { message } | StreamEvent::Error { message } => {
+            StreamEvent::Start { message }
+            | StreamEvent::Done { message }
+            | StreamEvent::Error { message } => {
                 self.message = Some((**message).clone());
                 self.arguments.clear();
             }
@@ -68,11 +73,18 @@ impl Partial {
                 }
             }
             StreamEvent::ToolCallDelta { content_index, delta } => {
-                if let Some((_, parser)) = self.arguments.iter_mut().find(|(index, _)| index == content_index) {
+                if let Some((_, parser)) = self
+                    .arguments
+                    .iter_mut()
+                    .find(|(index, _)| index == content_index)
+                {
                     parser.append(delta);
                 }
             }
-            StreamEvent::ToolCallEnd { content_index, tool_call } => {
+            StreamEvent::ToolCallEnd {
+                content_index,
+                tool_call,
+            } => {
                 self.arguments.retain(|(index, _)| index != content_index);
                 if let Some(call) = self.call(*content_index) {
                     call.clone_from(tool_call);
@@ -85,7 +97,10 @@ impl Partial {
 
     fn update(&mut self, update: &Update) {
         match update {
-            Update::ThinkingSignature { content_index, signature } => {
+            Update::ThinkingSignature {
+                content_index,
+                signature,
+            } => {
                 if let Some(block) = self.thinking(*content_index) {
                     block.thinking_signature = Some(signature.clone());
                 }
@@ -143,12 +158,18 @@ fn update_message(message: &mut AssistantMessage, update: &Update) {
             message.raw_stop_reason = Some(raw.clone());
             message.error_message.clone_from(error);
         }
-        Update::Diagnostic(diagnostic) => message.diagnostics.get_or_insert_default().push((**diagnostic).clone()),
+        Update::Diagnostic(diagnostic) => message
+            .diagnostics
+            .get_or_insert_default()
+            .push((**diagnostic).clone()),
         Update::ThinkingSignature { .. } | Update::ToolCallId { .. } | Update::ToolCallName { .. } => {}
     }
 }
 
-fn with_shown_arguments(mut message: AssistantMessage, open: &[(usize, ArgumentsParser)]) -> AssistantMessage {
+fn with_shown_arguments(
+    mut message: AssistantMessage,
+    open: &[(usize, ArgumentsParser)],
+) -> AssistantMessage {
     for (index, parser) in open {
         if let Some(AssistantBlock::ToolCall(call)) = message.content.get_mut(*index)
             && parser.has_value()
@@ -161,5 +182,8 @@ fn with_shown_arguments(mut message: AssistantMessage, open: &[(usize, Arguments
 
 /// What a partial shows of unfinished arguments: an object, whatever the model writes.
 pub fn shown_arguments(parser: &ArgumentsParser) -> Json {
-    parser.snapshot().filter(|value| value.as_object().is_some()).unwrap_or_else(Json::empty_object)
+    parser
+        .snapshot()
+        .filter(|value| value.as_object().is_some())
+        .unwrap_or_else(Json::empty_object)
 }

@@ -4,9 +4,10 @@ use crate::catalog::Catalog;
 use crate::message::{AssistantMessage, DeferredHandle, StopReason, Timestamp};
 use crate::model::{Api, Model};
 use crate::models::{Models, StreamRequest};
-use crate::scripted;
+use crate::openai_completions::request::ApiKey;
 use crate::stream::StreamEvent;
 use crate::transport::Transport;
+use crate::{openai_completions, scripted};
 use futures::future::{LocalBoxFuture, ready};
 use futures::stream::{LocalBoxStream, StreamExt, once};
 use std::rc::Rc;
@@ -27,13 +28,42 @@ pub struct ModelRegistry {
 
 impl ModelRegistry {
     /// A registry over these parts.
-    pub fn new(catalog: Rc<Catalog>, transport: Rc<dyn Transport>, host: Rc<dyn Host>, secrets: Secrets) -> Self {
-        Self { catalog, transport, host, secrets }
+    pub fn new(
+        catalog: Rc<Catalog>,
+        transport: Rc<dyn Transport>,
+        host: Rc<dyn Host>,
+        secrets: Secrets,
+    ) -> Self {
+        Self {
+            catalog,
+            transport,
+            host,
+            secrets,
+        }
     }
 
     /// The models it knows.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
+    }
+
+    /// Whether a provider is configured and its key, if it takes one, is there.
+    pub fn has_key(&self, provider: &str) -> bool {
+        self.catalog.provider(provider).is_some() && self.key(provider) != ApiKey::Missing
+    }
+
+    fn key(&self, provider: &str) -> ApiKey {
+        match self
+            .catalog
+            .provider(provider)
+            .and_then(|provider| provider.key_secret.as_deref())
+        {
+            None => ApiKey::Unneeded,
+            Some(secret) => match (self.secrets)(secret).filter(|key| !key.is_empty()) {
+                Some(key) => ApiKey::Key(key),
+                None => ApiKey::Missing,
+            },
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -49,10 +79,17 @@ impl Models for ModelRegistry {
     fn stream(&self, request: StreamRequest) -> LocalBoxStream<'static, StreamEvent> {
         let events = match request.model.api {
             Api::Scripted => scripted::stream(request, Rc::clone(&self.host)),
-            _ => {
+            Api::OpenaiCompletions => {
+                let key = self.key(&request.model.provider);
+                openai_completions::stream(request, key, Rc::clone(&self.transport), Rc::clone(&self.host))
+            }
+            Api::AnthropicMessages => {
                 let text = format!("Provider {} has no API implementation", request.model.provider);
-                let message = failed(&request.model, self.now(), StopReason::Error, &text);
-                once(ready(StreamEvent::Error { message: Box::new(message) })).boxed_local()
+                let message = request.model.failed_answer(self.now(), StopReason::Error, &text);
+                once(ready(StreamEvent::Error {
+                    message: Box::new(message),
+                }))
+                .boxed_local()
             }
         };
         timed(events, Rc::clone(&self.host))
@@ -65,11 +102,11 @@ impl Models for ModelRegistry {
         signal: AbortSignal,
     ) -> LocalBoxFuture<'static, AssistantMessage> {
         let message = if signal.is_aborted() {
-            failed(&model, self.now(), StopReason::Aborted, "Request aborted")
+            model.failed_answer(self.now(), StopReason::Aborted, "Request aborted")
         } else if model.api == Api::Scripted {
             scripted::fetch(&model, handle, self.now())
         } else {
-            failed(&model, self.now(), StopReason::Error, &no_deferred(&model))
+            model.failed_answer(self.now(), StopReason::Error, &no_deferred(&model))
         };
         Box::pin(ready(message))
     }
@@ -92,16 +129,11 @@ fn no_deferred(model: &Model) -> String {
     format!("Provider {} does not support deferred responses", model.provider)
 }
 
-/// A message of a request that failed before it was answered.
-pub(crate) fn failed(model: &Model, now: Timestamp, reason: StopReason, text: &str) -> AssistantMessage {
-    let mut message = AssistantMessage::pending(model.api.name(), &model.provider, &model.id, now);
-    message.stop_reason = reason;
-    message.error_message = Some(text.to_owned());
-    message
-}
-
 /// Stamps the terminal message with the time the answer took.
-fn timed(events: LocalBoxStream<'static, StreamEvent>, host: Rc<dyn Host>) -> LocalBoxStream<'static, StreamEvent> {
+fn timed(
+    events: LocalBoxStream<'static, StreamEvent>,
+    host: Rc<dyn Host>,
+) -> LocalBoxStream<'static, StreamEvent> {
     let started = host.now();
     let stamp = move |mut event: StreamEvent| {
         if let StreamEvent::Done { message } | StreamEvent::Error { message } = &mut event {

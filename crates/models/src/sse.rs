@@ -43,7 +43,9 @@ impl SseDecoder {
             if self.line.len() + self.event.data.len() > SSE_EVENT_BYTES {
                 return Err(SseTooLarge);
             }
-            let Some((terminator, rest)) = rest.split_first() else { break };
+            let Some((terminator, rest)) = rest.split_first() else {
+                break;
+            };
             self.after_return = *terminator == b'\r';
             bytes = rest;
             self.end_line(out);
@@ -100,7 +102,10 @@ mod tests {
     /// Decodes `text` in one piece, byte by byte, and in pieces of three.
     #[track_caller]
     fn check(text: &[u8], expected: &[(&str, &str)]) {
-        let event = |(name, data): &(&str, &str)| SseEvent { name: (*name).into(), data: (*data).into() };
+        let event = |(name, data): &(&str, &str)| SseEvent {
+            name: (*name).into(),
+            data: (*data).into(),
+        };
         let expected: Vec<SseEvent> = expected.iter().map(event).collect();
         for size in [text.len().max(1), 1, 3] {
             let mut decoder = SseDecoder::default();
@@ -115,19 +120,28 @@ mod tests {
 
     #[test]
     fn lines_end_in_every_way() {
-        check(b"data: a\n\ndata: b\r\n\r\ndata: c\r\rdata:d", &[("", "a"), ("", "b"), ("", "c"), ("", "d")]);
+        check(
+            b"data: a\n\ndata: b\r\n\r\ndata: c\r\rdata:d",
+            &[("", "a"), ("", "b"), ("", "c"), ("", "d")],
+        );
     }
 
     #[test]
     fn names_comments_and_several_data_lines() {
-        check(b": hi\nevent: x\ndata: a\ndata:\ndata:  b\nid: 7\nretry\n\n", &[("x", "a\n\n b")]);
+        check(
+            b": hi\nevent: x\ndata: a\ndata:\ndata:  b\nid: 7\nretry\n\n",
+            &[("x", "a\n\n b")],
+        );
         check(b"event: ping\n\ndata: a\n\n", &[("", "a")]);
         check(b"data:\n\ndata\n\n", &[]);
     }
 
     #[test]
     fn characters_and_marks_survive_any_cut() {
-        check("\u{feff}data: é🙈日\n\ndata: \u{feff}x\n\n".as_bytes(), &[("", "é🙈日"), ("", "\u{feff}x")]);
+        check(
+            "\u{feff}data: é🙈日\n\ndata: \u{feff}x\n\n".as_bytes(),
+            &[("", "é🙈日"), ("", "\u{feff}x")],
+        );
         check(b"data: a\xff\xf0\x9f\n\n", &[("", "a\u{fffd}\u{fffd}")]);
     }
 
@@ -136,6 +150,9 @@ mod tests {
         let mut decoder = SseDecoder::default();
         let piece = vec![b'x'; 1024 * 1024];
         let results: Vec<_> = (0..17).map(|_| decoder.feed(&piece, &mut Vec::new())).collect();
-        assert_eq!((results.first(), results.last()), (Some(&Ok(())), Some(&Err(SseTooLarge))));
+        assert_eq!(
+            (results.first(), results.last()),
+            (Some(&Ok(())), Some(&Err(SseTooLarge)))
+        );
     }
 }

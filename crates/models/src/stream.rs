@@ -3,7 +3,9 @@
 //! An event carries only what is new; [`crate::partial::Partial`] reproduces the message so far from the events, so a
 //! long answer costs time and memory in proportion to its length, not to its length times its pieces.
 
-use crate::message::{AssistantMessage, Diagnostic, StopReason, TextContent, ThinkingContent, ToolCall, Usage};
+use crate::message::{
+    AssistantMessage, Diagnostic, StopReason, TextContent, ThinkingContent, ToolCall, Usage,
+};
 
 /// One event of an answer.
 ///

@@ -23,7 +23,10 @@ pub(crate) struct Parsed {
 /// Parses a JSON text of a provider.
 pub(crate) fn parse(text: &str) -> Result<Parsed, ParseError> {
     match json::parse(text) {
-        Ok(value) => Ok(Parsed { value, has_markers: false }),
+        Ok(value) => Ok(Parsed {
+            value,
+            has_markers: false,
+        }),
         Err(ParseError::LoneSurrogate { .. }) => {
             // When the text itself uses a marker character, halves cannot be told from it and are given up at once.
             let has_markers = !uses_markers(text);
@@ -94,7 +97,9 @@ pub(crate) fn whole(text: &str, has_markers: bool) -> String {
 }
 
 fn surrogate(character: char) -> Option<u32> {
-    u32::from(character).checked_sub(FIRST_MARKER).map(|offset| 0xd800 + offset)
+    u32::from(character)
+        .checked_sub(FIRST_MARKER)
+        .map(|offset| 0xd800 + offset)
 }
 
 fn marker(unit: u32) -> char {
@@ -105,7 +110,9 @@ fn marker(unit: u32) -> char {
 fn uses_markers(text: &str) -> bool {
     // U+10F800..=U+10FFFF has the high surrogates DBFE and DBFF, and no other character has.
     let lower = text.to_ascii_lowercase();
-    text.chars().any(|character| surrogate(character).is_some()) || lower.contains("\\udbfe") || lower.contains("\\udbff")
+    text.chars().any(|character| surrogate(character).is_some())
+        || lower.contains("\\udbfe")
+        || lower.contains("\\udbff")
 }
 
 fn rewrite_lone(text: &str, markers: bool) -> String {
@@ -120,7 +127,11 @@ fn rewrite_lone(text: &str, markers: bool) -> String {
                 if unit < 0xdc00 && next.is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) {
                     12
                 } else {
-                    out.push(if markers { marker(unit) } else { char::REPLACEMENT_CHARACTER });
+                    out.push(if markers {
+                        marker(unit)
+                    } else {
+                        char::REPLACEMENT_CHARACTER
+                    });
                     rest = escape.get(6..).unwrap_or_default();
                     continue;
                 }
@@ -141,7 +152,11 @@ fn rewrite_lone(text: &str, markers: bool) -> String {
 fn unicode_escape(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let all_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if all_hex { u32::from_str_radix(digits, 16).ok() } else { None }
+    if all_hex {
+        u32::from_str_radix(digits, 16).ok()
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +169,9 @@ mod tests {
         let mut joiner = Joiner::default();
         let push = |delta: &&str| {
             let parsed = parse(delta).expect("a JSON string");
-            joiner.push(parsed.value.as_str().expect("a string"), parsed.has_markers).into_owned()
+            joiner
+                .push(parsed.value.as_str().expect("a string"), parsed.has_markers)
+                .into_owned()
         };
         let joined: Vec<String> = deltas.iter().map(push).collect();
         assert_eq!(joined, expected);
@@ -180,7 +197,11 @@ mod tests {
     #[test]
     fn marker_characters_of_the_text_itself_survive() {
         check(&["\"\u{10ffff}\u{10f800}\""], &["\u{10ffff}\u{10f800}"], None);
-        check(&["\"\u{10f83d}\\ud83d\"", r#""\ude48""#], &["\u{10f83d}\u{fffd}", "\u{fffd}"], None);
+        check(
+            &["\"\u{10f83d}\\ud83d\"", r#""\ude48""#],
+            &["\u{10f83d}\u{fffd}", "\u{fffd}"],
+            None,
+        );
         check(&[r#""\udbff\udfff \ud83d""#], &["\u{10ffff} \u{fffd}"], None);
     }
 }

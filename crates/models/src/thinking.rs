@@ -25,8 +25,15 @@ pub enum ThinkingLevel {
 
 impl ThinkingLevel {
     /// All levels, least first.
-    pub const ALL: [Self; 7] =
-        [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
+    pub const ALL: [Self; 7] = [
+        Self::Off,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Xhigh,
+        Self::Max,
+    ];
 
     /// The name used in JSON.
     pub fn name(self) -> &'static str {
@@ -55,7 +62,11 @@ pub enum MappedLevel<'a> {
 
 /// Looks `level` up in the model's map.
 pub fn mapped_level(model: &Model, level: ThinkingLevel) -> MappedLevel<'_> {
-    match model.thinking_level_map.as_ref().and_then(|map| map.get(level.name())) {
+    match model
+        .thinking_level_map
+        .as_ref()
+        .and_then(|map| map.get(level.name()))
+    {
         None => MappedLevel::Unmapped,
         Some(None) => MappedLevel::Unsupported,
         Some(Some(value)) => MappedLevel::Value(value),

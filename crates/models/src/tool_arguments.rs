@@ -6,4 +6,4 @@ pub mod repair;
 mod text;
 
 pub use finished::{FinishedArguments, parse_tool_call_arguments};
-pub use parser::{ArgumentsParser, Change, PathSegment};
+pub use parser::{ArgumentsParser, Change};

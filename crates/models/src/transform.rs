@@ -21,7 +21,13 @@ pub fn transform_messages(
     now: Timestamp,
 ) -> Vec<Message> {
     let mut renamed: HashMap<String, String> = HashMap::new();
-    let mut sequence = Sequence { out: Vec::new(), pending: Vec::new(), answered: HashSet::new(), held: Vec::new(), now };
+    let mut sequence = Sequence {
+        out: Vec::new(),
+        pending: Vec::new(),
+        answered: HashSet::new(),
+        held: Vec::new(),
+        now,
+    };
     for message in messages {
         match message {
             Message::System(message) => sequence.system(message.clone()),
@@ -140,7 +146,10 @@ fn without_images(blocks: &[UserBlock], placeholder: &str) -> Vec<UserBlock> {
 }
 
 fn text_block(text: &str) -> UserBlock {
-    UserBlock::Text(TextContent { text: text.to_owned(), text_signature: None })
+    UserBlock::Text(TextContent {
+        text: text.to_owned(),
+        text_signature: None,
+    })
 }
 
 fn visible_answer(
@@ -149,7 +158,8 @@ fn visible_answer(
     normalize_id: Option<&dyn Fn(&str) -> String>,
     renamed: &mut HashMap<String, String>,
 ) -> AssistantMessage {
-    let own = message.provider == model.provider && message.api == model.api.name() && message.model == model.id;
+    let own =
+        message.provider == model.provider && message.api == model.api.name() && message.model == model.id;
     let mut answer = message.clone();
     answer.content = message
         .content
@@ -157,12 +167,16 @@ fn visible_answer(
         .filter_map(|block| match block {
             AssistantBlock::Thinking(thinking) => {
                 let sealed = thinking.redacted == Some(true)
-                    || thinking.thinking_signature.as_ref().is_some_and(|signature| !signature.is_empty());
+                    || thinking
+                        .thinking_signature
+                        .as_ref()
+                        .is_some_and(|signature| !signature.is_empty());
                 (own && (sealed || !thinking.thinking.trim().is_empty())).then(|| block.clone())
             }
-            AssistantBlock::Text(text) if !own => {
-                Some(AssistantBlock::Text(TextContent { text: text.text.clone(), text_signature: None }))
-            }
+            AssistantBlock::Text(text) if !own => Some(AssistantBlock::Text(TextContent {
+                text: text.text.clone(),
+                text_signature: None,
+            })),
             AssistantBlock::ToolCall(call) if !own => {
                 let mut call = call.clone();
                 call.thought_signature = None;

@@ -1,6 +1,6 @@
 //! Waiting through the host, until something happens or the caller gives up.
 
-use futures::future::{Either, select};
+use futures::future::{Either, LocalBoxFuture, select};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -20,7 +20,11 @@ pub(crate) enum Interrupted {
 }
 
 /// Sleeps so many milliseconds unless the signal is raised.
-pub(crate) async fn pause(host: &Rc<dyn Host>, signal: &AbortSignal, milliseconds: u64) -> Result<(), Aborted> {
+pub(crate) async fn pause(
+    host: &Rc<dyn Host>,
+    signal: &AbortSignal,
+    milliseconds: u64,
+) -> Result<(), Aborted> {
     if signal.is_aborted() {
         return Err(Aborted);
     }
@@ -31,22 +35,59 @@ pub(crate) async fn pause(host: &Rc<dyn Host>, signal: &AbortSignal, millisecond
     }
 }
 
-/// The result of `work` unless the signal is raised or so many milliseconds pass first. A result that is ready wins.
+/// The result of `work` unless the signal is raised or `idle` expires first. A result that is ready wins.
 pub(crate) async fn within<T>(
     work: impl Future<Output = T>,
-    host: &Rc<dyn Host>,
+    idle: &mut Idle,
     signal: &AbortSignal,
-    milliseconds: u64,
 ) -> Result<T, Interrupted> {
     if signal.is_aborted() {
         return Err(Interrupted::Aborted);
     }
-    let until = host.now().saturating_add(milliseconds);
-    let interrupted = select(signal.aborted(), host.sleep_until(until));
+    let expired = pin!(idle.expired());
+    let interrupted = select(signal.aborted(), expired);
     match select(pin!(work), interrupted).await {
         Either::Left((result, _)) => Ok(result),
         Either::Right((Either::Left(_), _)) => Err(Interrupted::Aborted),
         Either::Right((Either::Right(_), _)) => Err(Interrupted::TimedOut),
+    }
+}
+
+/// Expires when nothing was heard for so long. It sets a timer once per limit, not once per piece heard.
+pub(crate) struct Idle {
+    host: Rc<dyn Host>,
+    limit: u64,
+    heard: u64,
+    timer: LocalBoxFuture<'static, ()>,
+}
+
+impl Idle {
+    /// Counts from now; the limit is in milliseconds.
+    pub(crate) fn new(host: &Rc<dyn Host>, limit: u64) -> Self {
+        let heard = host.now();
+        Self {
+            host: Rc::clone(host),
+            limit,
+            heard,
+            timer: host.sleep_until(heard.saturating_add(limit)),
+        }
+    }
+
+    /// Something was heard.
+    pub(crate) fn touch(&mut self) {
+        self.heard = self.host.now();
+    }
+
+    async fn expired(&mut self) {
+        loop {
+            (&mut self.timer).await;
+            let until = self.heard.saturating_add(self.limit);
+            // A finished timer must not be polled again, so the next one is there before anything else happens.
+            self.timer = self.host.sleep_until(until);
+            if self.host.now() >= until {
+                return;
+            }
+        }
     }
 }
 

@@ -78,7 +78,22 @@ pub(crate) enum SubmissionTransition {
     Settle(SubmissionSettlement),
 }
 
+/// What a transaction staged so far, for those who judge a commit by the records it would leave.
+pub struct Staged {
+    pub tasks: Vec<TaskRecord>,
+    pub conversations: Vec<Rc<ConversationRecord>>,
+}
+
 impl Tx {
+    /// The records staged so far.
+    pub fn staged(&self) -> Staged {
+        let state = self.0.state.borrow();
+        Staged {
+            tasks: state.tasks.values().map(|candidate| candidate.after.clone()).collect(),
+            conversations: state.conversations.clone(),
+        }
+    }
+
     pub(crate) fn new(session: Rc<Inner>) -> Self {
         Self(Rc::new(TxInner { session, acquisition: Default::default(), state: RefCell::default() }))
     }

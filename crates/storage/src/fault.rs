@@ -189,3 +189,39 @@ impl<S: Storage> Storage for Countdown<S> {
         self.inner.close()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStorage;
+    use futures::FutureExt;
+
+    fn now<T>(future: StorageFuture<'_, T>) -> Result<T, StorageError> {
+        future.now_or_never().unwrap()
+    }
+
+    #[test]
+    fn the_nth_call_fails_and_all_after_it() {
+        let storage = Countdown::new(MemoryStorage::new("test"));
+        storage.allow_mints(Some(2));
+        assert_eq!((now(storage.mint_id()), now(storage.mint_id())), (Ok(2), Ok(3)));
+        assert!(now(storage.mint_id()).is_err() && now(storage.mint_id()).is_err());
+        assert_eq!(now(storage.head()), Ok(None));
+        storage.allow_mints(None);
+        assert_eq!(now(storage.mint_id()), Ok(4));
+        storage.allow_calls(Some(2));
+        assert!(now(storage.head()).is_ok() && now(storage.mint_id()).is_ok());
+        assert!(now(storage.head()).is_err() && now(storage.commit(&[])).is_err());
+    }
+
+    #[test]
+    fn a_failed_commit_may_have_happened() {
+        let storage = Countdown::new(MemoryStorage::new("test"));
+        storage.allow_commits(Some(0), CommitFault::Before);
+        assert!(now(storage.commit(&[])).is_err());
+        assert_eq!(now(storage.inner().head()), Ok(None));
+        storage.allow_commits(Some(0), CommitFault::After);
+        assert!(now(storage.commit(&[])).is_err() && now(storage.commit(&[])).is_err());
+        assert_eq!(now(storage.inner().head()), Ok(Some(Seq(1))));
+    }
+}

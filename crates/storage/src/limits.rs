@@ -9,7 +9,7 @@ pub const CHUNK_BYTES: usize = 1_000_000;
 
 /// Bytes at which a row of packed deltas is full. A row is rewritten for each delta it takes, so this bounds what one
 /// small delta writes to disk; billing counts rows, so smaller packs would only add rows to reclaim.
-pub const PACK_BYTES: usize = 64 * 1024;
+pub const PACK_BYTES: usize = 4 * 1024;
 
 /// Ids reserved by one update of the stored mark: a billed row per block, and at most a block is lost at a reopen.
 pub const ID_BLOCK: u64 = 1024;

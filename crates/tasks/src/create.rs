@@ -22,29 +22,50 @@ impl TaskOptions {
     /// A top-level task of a conversation.
     pub fn in_conversation(conversation: ConversationId) -> Self {
         let ownership = TaskOwnership::Conversation;
-        Self { ownership, conversation_id: Some(conversation), background: false, abandon_on_restart: false }
+        Self {
+            ownership,
+            conversation_id: Some(conversation),
+            background: false,
+            abandon_on_restart: false,
+        }
     }
 
     /// A top-level task of the transaction's bound conversation.
     pub fn in_bound_conversation() -> Self {
         let ownership = TaskOwnership::Conversation;
-        Self { ownership, conversation_id: None, background: false, abandon_on_restart: false }
+        Self {
+            ownership,
+            conversation_id: None,
+            background: false,
+            abandon_on_restart: false,
+        }
     }
 
     /// A child task, in its owner's conversation.
     pub fn owned_by(owner: TaskId) -> Self {
         let ownership = TaskOwnership::Task(owner);
-        Self { ownership, conversation_id: None, background: false, abandon_on_restart: false }
+        Self {
+            ownership,
+            conversation_id: None,
+            background: false,
+            abandon_on_restart: false,
+        }
     }
 
     /// The same, in the background.
     pub fn background(self) -> Self {
-        Self { background: true, ..self }
+        Self {
+            background: true,
+            ..self
+        }
     }
 
     /// The same, abandoned when the object restarts.
     pub fn abandon_on_restart(self) -> Self {
-        Self { abandon_on_restart: true, ..self }
+        Self {
+            abandon_on_restart: true,
+            ..self
+        }
     }
 }
 
@@ -74,5 +95,6 @@ pub async fn create<T: Task>(
     options: TaskOptions,
 ) -> Result<TaskId, SessionError> {
     let request = create_task_request(definition, input, options);
-    tx.create_task(request.map_err(|error| Rejection::Other(error.to_string()))?).await
+    tx.create_task(request.map_err(|error| Rejection::Other(error.to_string()))?)
+        .await
 }

@@ -21,8 +21,16 @@ pub(crate) trait ErasedTask {
     /// Whether a stored input of its own version fits.
     fn accepts(&self, input: &Json) -> Result<(), ConvertError>;
     fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Result<Migrated, String>>;
-    fn run(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
-    fn abort(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
+    fn run(
+        &self,
+        record: Rc<TaskRecord>,
+        access: Rc<Access>,
+    ) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
+    fn abort(
+        &self,
+        record: Rc<TaskRecord>,
+        access: Rc<Access>,
+    ) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
 }
 
 /// The erased form of a typed definition.
@@ -52,12 +60,20 @@ impl<T: Task> ErasedTask for Typed<T> {
         }))
     }
 
-    fn run(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+    fn run(
+        &self,
+        record: Rc<TaskRecord>,
+        access: Rc<Access>,
+    ) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
         let definition = Rc::clone(&self.0);
         Box::pin(async move { definition.run(running(record)?, Runtime::new(access)).await })
     }
 
-    fn abort(&self, record: Rc<TaskRecord>, access: Rc<Access>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+    fn abort(
+        &self,
+        record: Rc<TaskRecord>,
+        access: Rc<Access>,
+    ) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
         let definition = Rc::clone(&self.0);
         Box::pin(async move { definition.abort(running(record)?, Runtime::new(access)).await })
     }
@@ -65,6 +81,13 @@ impl<T: Task> ErasedTask for Typed<T> {
 
 fn running<T: Task>(record: Rc<TaskRecord>) -> Result<Running<T>, TaskFault> {
     let input = record.input.to_typed()?;
-    let checkpoint = record.checkpoint().ok_or(TaskFault::NotRunning(record.id))?.to_typed()?;
-    Ok(Running { record, input, checkpoint })
+    let checkpoint = record
+        .checkpoint()
+        .ok_or(TaskFault::NotRunning(record.id))?
+        .to_typed()?;
+    Ok(Running {
+        record,
+        input,
+        checkpoint,
+    })
 }

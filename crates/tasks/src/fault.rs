@@ -55,7 +55,11 @@ pub enum WaitRejection {
 }
 
 fn path(cycle: &[TaskId]) -> String {
-    cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" -> ")
+    cycle
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" -> ")
 }
 
 impl From<Rejection> for TaskFault {
@@ -69,4 +73,3 @@ impl From<DraftError> for TaskFault {
         Self::Session(error.into())
     }
 }
-

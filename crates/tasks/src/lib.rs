@@ -30,5 +30,5 @@ pub use options::{Alarm, NoAlarm, NoHooks, SchedulerHooks, SchedulerOptions};
 pub use registry::TaskRegistry;
 pub use runtime::{Runtime, SettledTask};
 pub use scheduler::{AbortReply, AbortScope, Reached, Scheduler};
-pub use task::{Next, Outcome, Running, Task, Wake};
+pub use task::{Migration, Next, Outcome, Running, Task, Wake};
 pub use tidehold_session::records::{JoinPolicy, TaskOutcomeError, TaskOwnership, TaskRecord};

@@ -20,7 +20,11 @@ const MEMBER: &str = "opensWithoutProgress";
 
 /// The counter in a value of [`RECOVERY`].
 pub(crate) fn read(value: &Json) -> u32 {
-    value.get(MEMBER).and_then(Json::as_u64).and_then(|count| u32::try_from(count).ok()).unwrap_or(0)
+    value
+        .get(MEMBER)
+        .and_then(Json::as_u64)
+        .and_then(|count| u32::try_from(count).ok())
+        .unwrap_or(0)
 }
 
 /// Stages the counter.

@@ -42,11 +42,8 @@ pub trait Task: Sized + 'static {
     /// One call runs one phase: it may commit several times around one effect and returns once a commit changed the
     /// checkpoint, or settled or parked the task. Returning without either faults the task, as does an error. It must be
     /// safe to start again from the committed checkpoint: after a crash it will be.
-    fn run(
-        &self,
-        task: Running<Self>,
-        runtime: Runtime<Self>,
-    ) -> impl Future<Output = Result<(), TaskFault>>;
+    fn run(&self, task: Running<Self>, runtime: Runtime<Self>)
+    -> impl Future<Output = Result<(), TaskFault>>;
 
     /// Runs once after an abort mark, when everything the task owns has ended, and commits the outcome.
     fn abort(
@@ -56,16 +53,14 @@ pub trait Task: Sized + 'static {
     ) -> impl Future<Output = Result<(), TaskFault>>;
 
     /// Input and checkpoint of this version from those of an older one. `None`: not supported. Pure.
-    fn migrate(
-        &self,
-        input: Json,
-        checkpoint: Json,
-        from_version: u32,
-    ) -> Option<Result<(Self::Input, Self::Checkpoint), String>> {
+    fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Migration<Self>> {
         let _unsupported = (input, checkpoint, from_version);
         None
     }
 }
+
+/// What a migration yields: input and checkpoint, or why they cannot be had.
+pub type Migration<T> = Result<(<T as Task>::Input, <T as Task>::Checkpoint), String>;
 
 /// A running task as its phase sees it.
 pub struct Running<T: Task> {
@@ -81,7 +76,12 @@ pub enum Next<C, R> {
     Continue(C),
     /// Ends the invocation; goes on at `checkpoint` once every task in `on` has ended or `until` has passed. An empty
     /// `on` with an `until` is a durable sleep that a poke ends early; without one it resumes in the next pass.
-    Wait { checkpoint: C, on: Vec<TaskId>, policy: JoinPolicy, until: Option<Millis> },
+    Wait {
+        checkpoint: C,
+        on: Vec<TaskId>,
+        policy: JoinPolicy,
+        until: Option<Millis>,
+    },
     /// Ends the task, or holds this outcome until its owned work has ended.
     Finish(Outcome<R>),
 }
@@ -89,18 +89,33 @@ pub enum Next<C, R> {
 /// The outcomes a task can give itself.
 pub enum Outcome<R> {
     Completed(R),
-    Failed { error: TaskOutcomeError, result: Option<R> },
-    Aborted { reason: Option<Text>, result: Option<R> },
+    Failed {
+        error: TaskOutcomeError,
+        result: Option<R>,
+    },
+    Aborted {
+        reason: Option<Text>,
+        result: Option<R>,
+    },
 }
 
 impl<R> Outcome<R> {
     /// A failure without a result.
     pub fn failed(message: impl Into<Text>) -> Self {
-        Self::Failed { error: TaskOutcomeError { message: message.into(), detail: None }, result: None }
+        Self::Failed {
+            error: TaskOutcomeError {
+                message: message.into(),
+                detail: None,
+            },
+            result: None,
+        }
     }
 
     /// An abort without a reason or a result.
     pub fn aborted() -> Self {
-        Self::Aborted { reason: None, result: None }
+        Self::Aborted {
+            reason: None,
+            result: None,
+        }
     }
 }

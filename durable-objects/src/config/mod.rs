@@ -4,12 +4,14 @@
 //! problems too: a misspelt limit that silently keeps its default is found by nobody. Secrets are never here; a
 //! provider names the secret that holds its key.
 
+mod binding;
 mod parse;
 mod policy;
 mod providers;
 mod reader;
 
-pub use parse::parse;
+pub use binding::from_env;
+pub use parse::{from_json, parse};
 pub use policy::{Cors, Limits, RemoteTool};
 pub use providers::{Api, Cost, HarnessConfig, ModelConfig, ModelName, Provider, Role};
 

@@ -15,7 +15,12 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
         path: "TIDEHOLD_CONFIG".to_owned(),
         message: format!("is not valid JSON: {error}"),
     })?;
-    let root = At::root(&json);
+    from_json(&json)
+}
+
+/// The same from a value.
+pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
+    let root = At::root(json);
     let members = root.members(&[
         "providers",
         "harnesses",
@@ -31,8 +36,9 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
     let harnesses = each(members.required("harnesses")?, |at| read_harness(at, &providers))?;
     let roles = members.optional("roles", |at| each(at, |at| read_role(at, &harnesses)))?;
     let settings = members.optional("settings", |at| at.named().map(|_| at.json().clone()))?;
-    let remote_tools =
-        members.optional("remoteTools", |at| at.items()?.iter().map(read_remote_tool).collect())?;
+    let remote_tools = members.optional("remoteTools", |at| {
+        at.items()?.iter().map(read_remote_tool).collect()
+    })?;
     let approve = members.optional("approve", At::strings)?;
     members.optional("mcpServers", refuse_mcp_servers)?;
     Ok(Config {
@@ -51,7 +57,10 @@ fn each<'a, T>(
     at: &At<'a>,
     read: impl Fn(&At<'a>) -> Result<T, ConfigError>,
 ) -> Result<BTreeMap<String, T>, ConfigError> {
-    at.named()?.into_iter().map(|(name, at)| Ok((name, read(&at)?))).collect()
+    at.named()?
+        .into_iter()
+        .map(|(name, at)| Ok((name, read(&at)?)))
+        .collect()
 }
 
 /// Accepting what nothing acts on would look like it worked.
@@ -76,7 +85,11 @@ mod tests {
 
     fn check(text: &str, path: &str, message: &str) {
         let error = parse(text).unwrap_err();
-        assert_eq!((error.path.as_str(), error.message.as_str()), (path, message), "{text}");
+        assert_eq!(
+            (error.path.as_str(), error.message.as_str()),
+            (path, message),
+            "{text}"
+        );
     }
 
     #[test]
@@ -84,9 +97,23 @@ mod tests {
         let config = parse(&shipped()).unwrap();
         assert_eq!(config.limits, Limits::default());
         assert_eq!(config.providers["scripted"].api, Api::Scripted);
-        assert_eq!(config.providers["scripted"].models["small"].context_window, Some(4000));
-        let roles: Vec<_> = config.roles.iter().map(|(name, role)| (name.as_str(), role.harness.as_str())).collect();
-        assert_eq!(roles, [("explorer", "default"), ("reviewer", "default"), ("worker", "default")]);
+        assert_eq!(
+            config.providers["scripted"].models["small"].context_window,
+            Some(4000)
+        );
+        let roles: Vec<_> = config
+            .roles
+            .iter()
+            .map(|(name, role)| (name.as_str(), role.harness.as_str()))
+            .collect();
+        assert_eq!(
+            roles,
+            [
+                ("explorer", "default"),
+                ("reviewer", "default"),
+                ("worker", "default")
+            ]
+        );
     }
 
     #[test]

@@ -59,13 +59,27 @@ pub(super) fn read_limits(at: &At<'_>) -> Result<Limits, ConfigError> {
     ])?;
     let default = Limits::default();
     let limit = |name, least, most, default| {
-        Ok::<_, ConfigError>(members.optional(name, |at| at.integer(least, most))?.unwrap_or(default))
+        Ok::<_, ConfigError>(
+            members
+                .optional(name, |at| at.integer(least, most))?
+                .unwrap_or(default),
+        )
     };
     Ok(Limits {
         concurrent_runs: limit("concurrentRuns", 1, 1000, default.concurrent_runs)?,
-        requests_per_minute: limit("requestsPerMinute", 1, MAX_SAFE_INTEGER, default.requests_per_minute)?,
+        requests_per_minute: limit(
+            "requestsPerMinute",
+            1,
+            MAX_SAFE_INTEGER,
+            default.requests_per_minute,
+        )?,
         run_timeout_ms: limit("runTimeoutMs", 1, MAX_SAFE_INTEGER, default.run_timeout_ms)?,
-        retain_settled_runs: limit("retainSettledRuns", 0, MAX_SAFE_INTEGER, default.retain_settled_runs)?,
+        retain_settled_runs: limit(
+            "retainSettledRuns",
+            0,
+            MAX_SAFE_INTEGER,
+            default.retain_settled_runs,
+        )?,
         // Below a second the alarm itself would be the load; above an hour a crash would look like a loss.
         watchdog_ms: limit("watchdogMs", 1000, 3_600_000, default.watchdog_ms)?,
     })
@@ -78,7 +92,14 @@ pub(super) fn read_cors(at: &At<'_>) -> Result<Cors, ConfigError> {
 }
 
 pub(super) fn read_remote_tool(at: &At<'_>) -> Result<RemoteTool, ConfigError> {
-    let members = at.members(&["name", "description", "parameters", "replay", "timeoutMs", "approve"])?;
+    let members = at.members(&[
+        "name",
+        "description",
+        "parameters",
+        "replay",
+        "timeoutMs",
+        "approve",
+    ])?;
     let parameters = members.required("parameters")?;
     if parameters.json().as_object().is_none() {
         return Err(parameters.problem("must be an object"));
@@ -87,7 +108,9 @@ pub(super) fn read_remote_tool(at: &At<'_>) -> Result<RemoteTool, ConfigError> {
         name: members.required("name")?.string()?,
         description: members.required("description")?.string()?,
         parameters: parameters.json().clone(),
-        replay_safe: members.optional("replay", |at| at.word(&[("safe", true)]))?.unwrap_or(false),
+        replay_safe: members
+            .optional("replay", |at| at.word(&[("safe", true)]))?
+            .unwrap_or(false),
         timeout_ms: members.optional("timeoutMs", |at| at.integer(1, MAX_SAFE_INTEGER))?,
         approve: members.optional("approve", At::boolean)?.unwrap_or(false),
     })

@@ -83,7 +83,12 @@ pub(super) fn read_provider(at: &At<'_>) -> Result<Provider, ConfigError> {
     for (name, model) in members.required("models")?.named()? {
         models.insert(name, read_model(&model)?);
     }
-    Ok(Provider { api, base_url, key_secret, models })
+    Ok(Provider {
+        api,
+        base_url,
+        key_secret,
+        models,
+    })
 }
 
 fn read_base_url(at: &At<'_>) -> Result<String, ConfigError> {
@@ -125,8 +130,9 @@ pub(super) fn read_harness(
     let members = at.members(&["model", "thinkingLevel"])?;
     let place = members.required("model")?;
     let name = place.string()?;
-    let (provider, model) =
-        name.split_once('/').ok_or_else(|| place.problem("must have the form \"provider/model\""))?;
+    let (provider, model) = name
+        .split_once('/')
+        .ok_or_else(|| place.problem("must have the form \"provider/model\""))?;
     let Some(known) = providers.get(provider) else {
         return Err(place.problem(format!("no provider is named \"{provider}\"")));
     };
@@ -135,7 +141,10 @@ pub(super) fn read_harness(
     }
     let levels = ThinkingLevel::ALL.map(|level| (level.name(), level));
     Ok(HarnessConfig {
-        model: ModelName { provider: provider.to_owned(), model: model.to_owned() },
+        model: ModelName {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+        },
         thinking_level: members.optional("thinkingLevel", |at| at.word(&levels))?,
     })
 }
@@ -147,10 +156,15 @@ pub(super) fn read_role(
 ) -> Result<Role, ConfigError> {
     let members = at.members(&["instructions", "harness"])?;
     let instructions = members.required("instructions")?.string()?;
-    let harness = members.optional("harness", At::string)?.unwrap_or_else(|| "default".to_owned());
+    let harness = members
+        .optional("harness", At::string)?
+        .unwrap_or_else(|| "default".to_owned());
     if !harnesses.contains_key(&harness) {
         let place = members.get("harness").unwrap_or(at);
         return Err(place.problem(format!("no harness is named \"{harness}\"")));
     }
-    Ok(Role { instructions, harness })
+    Ok(Role {
+        instructions,
+        harness,
+    })
 }

@@ -12,7 +12,10 @@ pub struct At<'a> {
 
 impl<'a> At<'a> {
     pub fn root(value: &'a Json) -> Self {
-        Self { value, path: String::new() }
+        Self {
+            value,
+            path: String::new(),
+        }
     }
 
     /// A problem at this path.
@@ -21,7 +24,10 @@ impl<'a> At<'a> {
             true => "TIDEHOLD_CONFIG".to_owned(),
             false => self.path.clone(),
         };
-        ConfigError { path, message: message.into() }
+        ConfigError {
+            path,
+            message: message.into(),
+        }
     }
 
     pub fn json(&self) -> &'a Json {
@@ -42,18 +48,34 @@ impl<'a> At<'a> {
         if let Some((name, value)) = named.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             return Err(value.problem(format!("unknown member \"{name}\"")));
         }
-        Ok(Members { owner: self.problem(""), named })
+        Ok(Members {
+            owner: self.problem(""),
+            named,
+        })
     }
 
     /// The members of an object with free names.
     pub fn named(&self) -> Result<BTreeMap<String, At<'a>>, ConfigError> {
-        let object = self.value.as_object().ok_or_else(|| self.problem("must be an object"))?;
-        Ok(object.iter().map(|(name, value)| (name.to_string(), self.child(name, value))).collect())
+        let object = self
+            .value
+            .as_object()
+            .ok_or_else(|| self.problem("must be an object"))?;
+        Ok(object
+            .iter()
+            .map(|(name, value)| (name.to_string(), self.child(name, value)))
+            .collect())
     }
 
     pub fn items(&self) -> Result<Vec<At<'a>>, ConfigError> {
-        let array = self.value.as_array().ok_or_else(|| self.problem("must be an array"))?;
-        Ok(array.iter().enumerate().map(|(index, value)| self.child(&index.to_string(), value)).collect())
+        let array = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.problem("must be an array"))?;
+        Ok(array
+            .iter()
+            .enumerate()
+            .map(|(index, value)| self.child(&index.to_string(), value))
+            .collect())
     }
 
     pub fn string(&self) -> Result<String, ConfigError> {
@@ -72,7 +94,9 @@ impl<'a> At<'a> {
     pub fn integer(&self, least: u64, most: u64) -> Result<u64, ConfigError> {
         match self.value.as_u64() {
             Some(number) if (least..=most).contains(&number) => Ok(number),
-            _ if most == MAX_SAFE_INTEGER => Err(self.problem(format!("must be an integer of at least {least}"))),
+            _ if most == MAX_SAFE_INTEGER => {
+                Err(self.problem(format!("must be an integer of at least {least}")))
+            }
             _ => Err(self.problem(format!("must be an integer from {least} to {most}"))),
         }
     }
@@ -86,7 +110,9 @@ impl<'a> At<'a> {
     }
 
     pub fn boolean(&self) -> Result<bool, ConfigError> {
-        self.value.as_bool().ok_or_else(|| self.problem("must be true or false"))
+        self.value
+            .as_bool()
+            .ok_or_else(|| self.problem("must be true or false"))
     }
 
     /// One of a few words, by its name.

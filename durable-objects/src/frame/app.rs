@@ -65,7 +65,10 @@ impl Platform {
     /// The session's host: what it spawns lives as long as the session.
     pub fn host(&self) -> WasmHost {
         let fail = Rc::clone(&self.fail);
-        WasmHost::new(self.life.clone(), Rc::new(move |message| fail(format!("panic in a task: {message}"))))
+        WasmHost::new(
+            self.life.clone(),
+            Rc::new(move |message| fail(format!("panic in a task: {message}"))),
+        )
     }
 
     /// The object's database.
@@ -81,6 +84,10 @@ impl Platform {
 
     /// A secret by its name; `None` when it is not set or empty.
     pub fn secret(&self, name: &str) -> Option<String> {
-        self.env.secret(name).ok().map(|secret| secret.to_string()).filter(|secret| !secret.is_empty())
+        self.env
+            .secret(name)
+            .ok()
+            .map(|secret| secret.to_string())
+            .filter(|secret| !secret.is_empty())
     }
 }

@@ -38,7 +38,13 @@ struct Inner<A: App> {
 impl<A: App> Frame<A> {
     pub fn new(state: State, env: Env) -> Self {
         let (config, slot, rate) = (OnceCell::new(), Slot::default(), RefCell::default());
-        Self(Rc::new(Inner { state: Rc::new(state), env, config, slot, rate }))
+        Self(Rc::new(Inner {
+            state: Rc::new(state),
+            env,
+            config,
+            slot,
+            rate,
+        }))
     }
 
     /// Answers one internal request of the Worker.
@@ -70,7 +76,10 @@ impl<A: App> Frame<A> {
             Guarded::Ended(_) => Err(session_failed()),
             Guarded::Panicked(message) => {
                 self.panicked(&opened.life, &message);
-                Err(OperationError::new(Code::Internal, "the session met an internal error"))
+                Err(OperationError::new(
+                    Code::Internal,
+                    "the session met an internal error",
+                ))
             }
         };
         if matches!(&result, Err(error) if error.code == Code::SessionFailed) {
@@ -94,14 +103,10 @@ impl<A: App> Frame<A> {
     }
 
     fn config(&self) -> Result<Rc<Config>, ConfigError> {
-        let read = || {
-            let text = self.0.env.var("TIDEHOLD_CONFIG").map(|text| text.to_string()).map_err(|_| ConfigError {
-                path: "TIDEHOLD_CONFIG".to_owned(),
-                message: "the variable is not set".to_owned(),
-            })?;
-            config::parse(&text).map(Rc::new)
-        };
-        self.0.config.get_or_init(read).clone()
+        self.0
+            .config
+            .get_or_init(|| config::from_env(&self.0.env))
+            .clone()
     }
 
     fn admit(&self, call: &Call<A::Operation>, config: &Config) -> Result<(), OperationError> {
@@ -127,7 +132,10 @@ impl<A: App> Frame<A> {
                     Guarded::Ended(_) => Err(session_failed()),
                     Guarded::Panicked(message) => {
                         worker::console_error!("panic while opening: {message}");
-                        Err(OperationError::new(Code::Internal, "the session met an internal error"))
+                        Err(OperationError::new(
+                            Code::Internal,
+                            "the session met an internal error",
+                        ))
                     }
                 }
             }
@@ -169,14 +177,18 @@ impl<A: App> Clone for Frame<A> {
 }
 
 fn session_failed() -> OperationError {
-    OperationError::new(Code::SessionFailed, "the session failed; the next request reopens it")
-        .retry_after(crate::limits::REOPEN_AFTER_SECONDS)
+    OperationError::new(
+        Code::SessionFailed,
+        "the session failed; the next request reopens it",
+    )
+    .retry_after(crate::limits::REOPEN_AFTER_SECONDS)
 }
 
 async fn read_request<A: App>(request: &mut worker::Request) -> Result<Request<A::Operation>, String> {
     let header = request.headers().get(CALL).map_err(|error| error.to_string())?;
     let header = header.ok_or("the internal call header is missing")?;
-    let call = from_ascii_json(&header).map_err(|error| format!("the internal call header is invalid: {error}"))?;
+    let call =
+        from_ascii_json(&header).map_err(|error| format!("the internal call header is invalid: {error}"))?;
     let body = request.text().await.map_err(|error| error.to_string())?;
     Ok(Request { call, body })
 }

@@ -56,7 +56,9 @@ fn json_response(outcome: Outcome, body: &str, head: Option<&str>) -> worker::Re
     if let Some(head) = head {
         builder = builder.with_header(STREAM_ID, head)?;
     }
-    Ok(builder.with_header("content-type", "application/json")?.fixed(body.as_bytes().to_vec()))
+    Ok(builder
+        .with_header("content-type", "application/json")?
+        .fixed(body.as_bytes().to_vec()))
 }
 
 fn stream_response(readable: web_sys::ReadableStream, content_type: &str) -> worker::Result<Response> {

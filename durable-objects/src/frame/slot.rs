@@ -17,7 +17,10 @@ pub struct Opened<A: App> {
 
 impl<A: App> Clone for Opened<A> {
     fn clone(&self) -> Self {
-        Self { session: Rc::clone(&self.session), life: self.life.clone() }
+        Self {
+            session: Rc::clone(&self.session),
+            life: self.life.clone(),
+        }
     }
 }
 

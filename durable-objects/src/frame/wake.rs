@@ -21,10 +21,14 @@ impl<A: App> Frame<A> {
     }
 
     async fn wake(&self) -> Result<(), Trouble> {
-        let config = self
-            .config()
-            .map_err(|error| Trouble { message: error.to_string(), again_ms: WAKE_UNCONFIGURED_MS })?;
-        let opened = self.opened(config).await.map_err(|error| Trouble::again(error.to_string()))?;
+        let config = self.config().map_err(|error| Trouble {
+            message: error.to_string(),
+            again_ms: WAKE_UNCONFIGURED_MS,
+        })?;
+        let opened = self
+            .opened(config)
+            .await
+            .map_err(|error| Trouble::again(error.to_string()))?;
         match guard(&opened.life, A::alarm(Rc::clone(&opened.session))).await {
             Guarded::Completed(Ok(())) => Ok(()),
             Guarded::Completed(Err(message)) => {
@@ -44,7 +48,9 @@ impl<A: App> Frame<A> {
     async fn wake_again(&self, after_ms: u64) -> worker::Result<()> {
         let storage = of_state(&self.0.state)?;
         let promise = storage.set_alarm((timer::now() + after_ms) as f64)?;
-        JsFuture::from(promise).await.map_err(|thrown| worker::Error::JsError(describe(&thrown)))?;
+        JsFuture::from(promise)
+            .await
+            .map_err(|thrown| worker::Error::JsError(describe(&thrown)))?;
         Ok(())
     }
 }
@@ -56,6 +62,9 @@ struct Trouble {
 
 impl Trouble {
     fn again(message: String) -> Self {
-        Self { message, again_ms: WAKE_AGAIN_MS }
+        Self {
+            message,
+            again_ms: WAKE_AGAIN_MS,
+        }
     }
 }

@@ -39,7 +39,11 @@ impl Alarm {
         let promise = storage.get_alarm().map_err(refused)?;
         let at = JsFuture::from(promise).await.map_err(refused)?;
         let known = Rc::new(Cell::new(at.as_f64().map(|at| at as u64)));
-        Ok(Self { storage, known, on_failure })
+        Ok(Self {
+            storage,
+            known,
+            on_failure,
+        })
     }
 
     /// When it will fire, in milliseconds since the Unix epoch; `None` when none is set. A fired alarm is none.

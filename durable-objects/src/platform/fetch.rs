@@ -8,8 +8,8 @@ use js_sys::futures::JsFuture;
 use std::pin::pin;
 use tidehold_models::transport::{HttpRequest, HttpResponse, Transport, TransportError};
 use tidehold_session::signal::AbortSignal;
-use wasm_bindgen::prelude::*;
 use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
@@ -44,7 +44,11 @@ async fn send(request: HttpRequest, signal: AbortSignal) -> Result<HttpResponse,
         Some(body) => read(body, connection).boxed_local(),
         None => futures::stream::empty().boxed_local(),
     };
-    Ok(HttpResponse { status: answer.status(), headers, body })
+    Ok(HttpResponse {
+        status: answer.status(),
+        headers,
+        body,
+    })
 }
 
 fn init(request: &HttpRequest, connection: &Connection) -> Result<web_sys::RequestInit, TransportError> {
@@ -84,7 +88,9 @@ struct Connection(web_sys::AbortController);
 
 impl Connection {
     fn new() -> Result<Self, TransportError> {
-        web_sys::AbortController::new().map(Self).map_err(|thrown| failed(&thrown))
+        web_sys::AbortController::new()
+            .map(Self)
+            .map_err(|thrown| failed(&thrown))
     }
 }
 
@@ -95,9 +101,15 @@ impl Drop for Connection {
 }
 
 fn failed(thrown: &JsValue) -> TransportError {
-    TransportError { message: describe(thrown), code: None }
+    TransportError {
+        message: describe(thrown),
+        code: None,
+    }
 }
 
 fn aborted(reason: &str) -> TransportError {
-    TransportError { message: format!("aborted: {reason}"), code: None }
+    TransportError {
+        message: format!("aborted: {reason}"),
+        code: None,
+    }
 }

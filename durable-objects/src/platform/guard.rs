@@ -21,7 +21,10 @@ pub enum Guarded<T> {
 /// Runs `work` for as long as `life` lasts, and catches its panics. `AssertUnwindSafe` is honest here because the
 /// caller of a panicked unit ends the life, after which nothing looks at that memory.
 pub fn guard<F: Future>(life: &Life, work: F) -> Guard<F> {
-    Guard { work: Some(Box::pin(work)), until_end: life.until_end() }
+    Guard {
+        work: Some(Box::pin(work)),
+        until_end: life.until_end(),
+    }
 }
 
 /// Future of [`guard`].

@@ -43,7 +43,10 @@ impl Host for WasmHost {
     }
 
     fn entropy(&self, bytes: &mut [u8]) {
-        #[allow(clippy::disallowed_methods, reason = "this is the source that Host::entropy reads")]
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "this is the source that Host::entropy reads"
+        )]
         let filled = getrandom::fill(bytes);
         // The platform's generator is always there; without it no id would be safe to hand out.
         filled.expect("crypto.getRandomValues answers");
@@ -52,7 +55,10 @@ impl Host for WasmHost {
 
 /// Spawns platform work that catches its own panics or cannot panic. An uncaught one would stop the executor's queue,
 /// which every session of the isolate shares, until the next unrelated wake-up.
-#[allow(clippy::disallowed_methods, reason = "this is the executor that Host::spawn uses")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the executor that Host::spawn uses"
+)]
 pub(crate) fn spawn_caught(future: impl Future<Output = ()> + 'static) {
     let unguarded = Life::default();
     js_sys::futures::spawn_local(async move {

@@ -71,7 +71,10 @@ impl Life {
     pub fn until_end(&self) -> UntilEnd {
         let key = self.0.next_key.get();
         self.0.next_key.set(key.wrapping_add(1));
-        UntilEnd { life: self.clone(), key }
+        UntilEnd {
+            life: self.clone(),
+            key,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::platform::storage::{ObjectSql, ObjectStorage, describe};
 use js_sys::{Array, JsString, Uint8Array};
 use std::cell::{Cell, RefCell};
+use std::panic::AssertUnwindSafe;
 use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Statement, Value};
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -19,7 +20,12 @@ pub struct ObjectDriver {
 impl ObjectDriver {
     pub fn new(storage: ObjectStorage) -> Self {
         let sql = storage.sql();
-        Self { storage, sql, texts: RefCell::default(), rows_written: Cell::new(0) }
+        Self {
+            storage,
+            sql,
+            texts: RefCell::default(),
+            rows_written: Cell::new(0),
+        }
     }
 
     /// Bytes of the database, free pages included.
@@ -46,14 +52,18 @@ impl ObjectDriver {
         }
         let cursor = self.sql.exec(&self.text(statement), &bound).map_err(failed)?;
         let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(failed)?;
-        self.rows_written.set(self.rows_written.get() + cursor.rows_written() as u64);
+        self.rows_written
+            .set(self.rows_written.get() + cursor.rows_written() as u64);
         Ok(rows)
     }
 }
 
 impl SqlDriver for ObjectDriver {
     fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError> {
-        self.run(statement, params)?.iter().map(|row| read_row(&row)).collect()
+        self.run(statement, params)?
+            .iter()
+            .map(|row| read_row(&row))
+            .collect()
     }
 
     fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
@@ -62,13 +72,19 @@ impl SqlDriver for ObjectDriver {
 
     fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
         // The runtime rolls back on an exception and throws it on; the error itself is kept beside it, so that it
-        // does not pass through JavaScript.
+        // does not pass through JavaScript. A panic in `body` comes back as a thrown error too: the transaction is
+        // gone and every storage error is fatal to the session, so nothing half done is looked at again.
         let mut failure = None;
-        let outcome = self.storage.transaction_sync(&mut || match body() {
-            Ok(()) => Ok(JsValue::UNDEFINED),
-            Err(error) => {
-                failure = Some(error);
-                Err(JsValue::from_str("rolled back"))
+        let mut parts = AssertUnwindSafe((body, &mut failure));
+        let outcome = self.storage.transaction_sync(&mut move || {
+            let parts = &mut parts;
+            let (body, failure) = &mut **parts;
+            match body() {
+                Ok(()) => Ok(JsValue::UNDEFINED),
+                Err(error) => {
+                    **failure = Some(error);
+                    Err(JsValue::from_str("rolled back"))
+                }
             }
         });
         match (failure, outcome) {
@@ -98,7 +114,10 @@ fn js_param(param: &Param<'_>) -> JsValue {
 }
 
 fn read_row(row: &JsValue) -> Result<Row, SqlError> {
-    row.unchecked_ref::<Array>().iter().map(|cell| read_cell(&cell)).collect()
+    row.unchecked_ref::<Array>()
+        .iter()
+        .map(|cell| read_cell(&cell))
+        .collect()
 }
 
 fn read_cell(cell: &JsValue) -> Result<Value, SqlError> {

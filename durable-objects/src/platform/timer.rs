@@ -35,7 +35,10 @@ pub async fn sleep_until(at: u64) {
 
 /// Resolves after about `milliseconds`. Dropping it clears the timeout.
 pub fn sleep(milliseconds: u64) -> Sleep {
-    Sleep { milliseconds, armed: None }
+    Sleep {
+        milliseconds,
+        armed: None,
+    }
 }
 
 /// Future of [`sleep`]; the timeout is set by its first poll.
@@ -78,7 +81,12 @@ fn arm(milliseconds: u64, waker: &Waker) -> Armed {
     // Setting a flag and waking cannot leave anything half done.
     let callback = Closure::wrap_assert_unwind_safe(callback);
     let id = set_timeout(&callback, milliseconds as f64);
-    Armed { id, fired, waker, _callback: callback }
+    Armed {
+        id,
+        fired,
+        waker,
+        _callback: callback,
+    }
 }
 
 impl Drop for Armed {

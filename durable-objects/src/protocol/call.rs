@@ -51,7 +51,10 @@ pub fn to_ascii_json(value: &impl Serialize) -> Result<String, serde_json::Error
         match character.is_ascii() {
             true => ascii.push(character),
             // Outside ASCII only strings have characters, where an escape means the same.
-            false => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
+            false => character
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| ascii.push_str(&format!("\\u{unit:04x}"))),
         }
     }
     Ok(ascii)
@@ -77,7 +80,11 @@ mod tests {
                 limit: Some(20),
                 order: Some(Order::Ascending),
             },
-            caller: Caller { project: "p".to_owned(), subject: None, rate_limited: true },
+            caller: Caller {
+                project: "p".to_owned(),
+                subject: None,
+                rate_limited: true,
+            },
             session: "s".to_owned(),
             accept: Accept::Json,
             if_incarnation: None,

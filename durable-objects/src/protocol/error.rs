@@ -53,7 +53,13 @@ pub struct PathProblem {
 
 impl OperationError {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), paths: Vec::new(), retry_after_seconds: None, extra: None }
+        Self {
+            code,
+            message: message.into(),
+            paths: Vec::new(),
+            retry_after_seconds: None,
+            extra: None,
+        }
     }
 
     /// Unknown, foreign and pruned are answered alike, so there is nothing to say about the difference.
@@ -67,15 +73,24 @@ impl OperationError {
             Some(first) => format!("{}: {}", first.path, first.message),
             None => "the arguments are invalid".to_owned(),
         };
-        Self { paths, ..Self::new(Code::ArgumentsInvalid, message) }
+        Self {
+            paths,
+            ..Self::new(Code::ArgumentsInvalid, message)
+        }
     }
 
     pub fn retry_after(self, seconds: u32) -> Self {
-        Self { retry_after_seconds: Some(seconds), ..self }
+        Self {
+            retry_after_seconds: Some(seconds),
+            ..self
+        }
     }
 
     /// Adds members to the error object.
     pub fn with_extra(self, extra: Json) -> Self {
-        Self { extra: Some(extra), ..self }
+        Self {
+            extra: Some(extra),
+            ..self
+        }
     }
 }

@@ -15,6 +15,7 @@ mod operation;
 pub use call::{Accept, Call, Caller, from_ascii_json, to_ascii_json};
 pub use error::{Code, OperationError, PathProblem};
 pub use operation::{ConversationKey, Operation, Order};
+pub use tidehold_session::ids::{ConversationId, SubmissionId};
 
 /// Request header with the [`Call`].
 pub const CALL: &str = "x-tidehold-call";
@@ -49,6 +50,8 @@ impl Outcome {
 
     /// The outcome of that name.
     pub fn of_name(name: &str) -> Option<Self> {
-        [Self::Ok, Self::Empty, Self::Stream, Self::Error].into_iter().find(|outcome| outcome.name() == name)
+        [Self::Ok, Self::Empty, Self::Stream, Self::Error]
+            .into_iter()
+            .find(|outcome| outcome.name() == name)
     }
 }

@@ -12,7 +12,10 @@ pub enum Operation {
     /// What the session is doing and how large it is.
     Inspect,
     /// Conversations, oldest first.
-    ListConversations { cursor: Option<String>, limit: Option<u32> },
+    ListConversations {
+        cursor: Option<String>,
+        limit: Option<u32>,
+    },
     /// A new conversation; body `{agent?, remoteTools?}`.
     CreateConversation,
     /// One conversation with its resolved agent and usage.
@@ -29,7 +32,10 @@ pub enum Operation {
         order: Option<Order>,
     },
     /// The event stream, or its snapshot, by what the client accepts. `after` is the position it holds.
-    WatchEvents { conversation: ConversationKey, after: Option<String> },
+    WatchEvents {
+        conversation: ConversationKey,
+        after: Option<String>,
+    },
 }
 
 impl Operation {

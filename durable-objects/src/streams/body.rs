@@ -39,7 +39,13 @@ impl Body {
     pub fn new() -> worker::Result<(web_sys::ReadableStream, Self)> {
         let stream = IdentityTransformStream::new()?;
         let writer = stream.writable().get_writer()?;
-        Ok((stream.readable(), Self { writer, closed: false }))
+        Ok((
+            stream.readable(),
+            Self {
+                writer,
+                closed: false,
+            },
+        ))
     }
 
     /// Hands `text` to the runtime in this turn. The future resolves once the reader took it, so awaiting it follows
@@ -57,7 +63,10 @@ impl Body {
 }
 
 async fn settle(promise: Promise) -> Result<(), ReaderGone> {
-    JsFuture::from(promise).await.map(drop).map_err(|thrown| ReaderGone(describe(&thrown)))
+    JsFuture::from(promise)
+        .await
+        .map(drop)
+        .map_err(|thrown| ReaderGone(describe(&thrown)))
 }
 
 impl Drop for Body {

@@ -65,6 +65,11 @@ impl Outbox {
         wake(shared);
     }
 
+    /// Whether both are handles to the same frames.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The next thing to deliver; waits for it. One reader at a time.
     pub async fn next(&self) -> Next {
         poll_fn(|context| {
@@ -109,7 +114,11 @@ mod tests {
 
     fn frame(seq: usize, bytes: usize) -> Frame {
         let id = format!("i-{seq}").into();
-        Frame { kind: FrameKind::Batch, id, data: "x".repeat(bytes).into() }
+        Frame {
+            kind: FrameKind::Batch,
+            id,
+            data: "x".repeat(bytes).into(),
+        }
     }
 
     fn next(outbox: &Outbox) -> Option<Next> {

@@ -26,7 +26,11 @@ pub trait FrameSource {
 
 /// Carries `stream` to the reader until either is gone. A session that fails or is deleted says so in a last event.
 pub async fn carry(stream: EventStream, body: Body, life: Life) {
-    let EventStream { first, outbox, source } = stream;
+    let EventStream {
+        first,
+        outbox,
+        source,
+    } = stream;
     let carried = async {
         for frame in &first {
             body.write(&encode(frame)).await?;
@@ -50,7 +54,10 @@ pub async fn carry(stream: EventStream, body: Body, life: Life) {
     };
     drop(source);
     if let Ok(reason) = ended {
-        let written = body.write(&format!("event: end\ndata: {{\"reason\":\"{}\"}}\n\n", reason.name()));
+        let written = body.write(&format!(
+            "event: end\ndata: {{\"reason\":\"{}\"}}\n\n",
+            reason.name()
+        ));
         let closed = body.close();
         // What a reader does with the last words no longer matters to anyone here.
         let _ = (written.await, closed.await);
@@ -69,7 +76,14 @@ mod tests {
 
     #[test]
     fn a_frame_is_an_event() {
-        let frame = Frame { kind: FrameKind::Snapshot, id: "a-1".into(), data: r#"{"x":"\n"}"#.into() };
-        assert_eq!(encode(&frame), "event: snapshot\nid: a-1\ndata: {\"x\":\"\\n\"}\n\n");
+        let frame = Frame {
+            kind: FrameKind::Snapshot,
+            id: "a-1".into(),
+            data: r#"{"x":"\n"}"#.into(),
+        };
+        assert_eq!(
+            encode(&frame),
+            "event: snapshot\nid: a-1\ndata: {\"x\":\"\\n\"}\n\n"
+        );
     }
 }

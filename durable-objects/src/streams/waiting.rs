@@ -10,7 +10,12 @@ use futures::future::{Either, LocalBoxFuture, select};
 /// Writes spaces until `answer` resolves, then its text. When the session ends first the body ends cut: no valid JSON
 /// has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
 /// durable and belongs to the session.
-pub async fn carry(answer: LocalBoxFuture<'static, String>, body: Body, life: Life, on_panic: impl FnOnce(String)) {
+pub async fn carry(
+    answer: LocalBoxFuture<'static, String>,
+    body: Body,
+    life: Life,
+    on_panic: impl FnOnce(String),
+) {
     let mut answer = guard(&life, answer);
     loop {
         match select(answer, sleep(WAITING_BYTE_MS)).await {

@@ -1,6 +1,6 @@
 //! Classification of a terminal message, in one commit that also clears the partial (spec 8.3).
 
-use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, round};
+use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, parked, round};
 use crate::docs::LIVE;
 use crate::entries::assistant_entry;
 use crate::live::{end_run, run_of};
@@ -52,12 +52,12 @@ pub(super) async fn response(
                     append(&tx, conversation, &message).await?;
                     let retry = Json::object([("at", Json::from(until)), ("error", Json::from(error))]);
                     show(&tx, conversation, attempt, "retry", retry).await?;
-                    Next::Continue(Checkpoint::Retry { attempt, until })
+                    parked(Checkpoint::Retry { attempt, until }, until)
                 }
                 Verdict::Deferred { handle, poll_at } => {
                     let deferred = Json::object([("pollAt", Json::from(poll_at))]);
                     show(&tx, conversation, attempt, "deferred", deferred).await?;
-                    Next::Continue(Checkpoint::Poll { attempt, model, cutoff, handle: *handle, poll_at })
+                    parked(Checkpoint::Poll { attempt, model, cutoff, handle: *handle, poll_at }, poll_at)
                 }
                 Verdict::Failed { error } => {
                     append(&tx, conversation, &message).await?;

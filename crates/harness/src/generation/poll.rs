@@ -1,13 +1,13 @@
 //! `poll`: a deferred answer is asked for at its stored time; nothing is held in memory for it (spec 8.3).
 
-use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classify, prepare};
+use super::{Checkpoint, Generation, GenerationRuntime, classify, parked, prepare};
 use crate::docs::LIVE;
 use tidehold_delta::Json;
 use tidehold_models::message::{DeferredHandle, StopReason};
 use tidehold_models::model::ModelRef;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::EntryId;
-use tidehold_tasks::{Next, TaskFault};
+use tidehold_tasks::TaskFault;
 
 /// Where a deferred response stands.
 pub(super) struct Deferred {
@@ -41,7 +41,7 @@ pub(super) async fn run(
             let live = tx.doc(&LIVE, conversation).await?;
             live.at("generation").at("deferred").set(Json::object([("pollAt", Json::from(poll_at))]))?;
             let next = Checkpoint::Poll { attempt, model, cutoff, handle, poll_at };
-            Ok(Some(Next::<_, GenerationResult>::Continue(next)))
+            Ok(Some(parked(next, poll_at)))
         })
         .await
 }

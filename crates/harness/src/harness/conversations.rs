@@ -8,7 +8,7 @@ use tidehold_session::Tx;
 use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID};
 use tidehold_session::records::{ConversationOwnership, ConversationRecord};
 use tidehold_session::storage::{ConversationQuery, Cursor, Page};
-use tidehold_tasks::Background;
+use tidehold_tasks::AbortScope;
 
 impl Harness {
     /// An ownerless conversation with its agent, in one commit.
@@ -39,6 +39,22 @@ impl Harness {
             .await
     }
 
+    /// One change of a conversation's agent, in its own commit. The root is created by the first change that names it.
+    pub async fn configure(&self, conversation: ConversationId, change: AgentChange) -> Result<(), HarnessError> {
+        self.session()
+            .commit(async move |tx: Tx| {
+                if tx.conversation(conversation).await?.is_none() {
+                    if conversation != ROOT_CONVERSATION_ID {
+                        return Err(HarnessError::UnknownConversation(conversation));
+                    }
+                    tx.create_root().await?;
+                }
+                configure(&tx, conversation, &change).await?;
+                Ok(())
+            })
+            .await
+    }
+
     /// The record of a conversation.
     pub async fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRecord>, HarnessError> {
         Ok(self.session().conversation(id).await?)
@@ -57,21 +73,22 @@ impl Harness {
     pub async fn abort_conversation(
         &self,
         conversation: ConversationId,
-        background: Background,
+        scope: AbortScope,
     ) -> Result<(), HarnessError> {
-        self.resume();
         let scheduler = self.scheduler().clone();
         self.session()
             .commit(async move |tx: Tx| {
                 if tx.conversation(conversation).await?.is_none() {
                     return Err(HarnessError::UnknownConversation(conversation));
                 }
-                let reached = scheduler.mark_aborts(&tx, conversation, background).await?;
-                for conversation in reached {
+                let reached = scheduler.mark_aborts(&tx, conversation, scope).await?;
+                for conversation in reached.conversations {
                     withdraw_inputs(&tx, conversation).await?;
                 }
                 Ok(())
             })
-            .await
+            .await?;
+        self.resume();
+        Ok(())
     }
 }

@@ -2,7 +2,8 @@
 
 use super::Harness;
 use crate::error::HarnessError;
-use crate::submissions::{self, AbortOutcome, SubmissionDraft};
+use crate::entries::reset_entry;
+use crate::submissions::{self, AbortOutcome, SubmissionDraft, WriteDraft};
 use futures::future::{Either, select};
 use std::rc::Rc;
 use tidehold_session::Tx;
@@ -18,9 +19,9 @@ impl Harness {
         conversation: ConversationId,
         draft: SubmissionDraft,
     ) -> Result<SubmissionRecord, HarnessError> {
-        self.resume();
         let settings = self.settings();
-        self.session()
+        let record = self
+            .session()
             .commit(async move |tx: Tx| {
                 if tx.conversation(conversation).await?.is_some() {
                     return submissions::admit(&tx, conversation, &draft, &settings).await;
@@ -30,7 +31,27 @@ impl Harness {
                 }
                 submissions::admit_into_new_root(&tx, &draft, &settings).await
             })
-            .await
+            .await?;
+        // After the commit: a refused submission leaves no trace, no alarm either.
+        self.resume();
+        Ok(record)
+    }
+
+    /// Starts the context anew: a write of a `pi.reset` entry, placed at once when idle, else at the next boundary.
+    pub async fn reset(&self, conversation: ConversationId, handoff: Option<&str>) -> Result<(), HarnessError> {
+        let settings = self.settings();
+        let entry = reset_entry(handoff, self.session().host().now());
+        self.session()
+            .commit(async move |tx: Tx| {
+                if tx.conversation(conversation).await?.is_none() {
+                    return Err(HarnessError::UnknownConversation(conversation));
+                }
+                let draft = SubmissionDraft::Write(WriteDraft { request_id: None, entry });
+                submissions::admit_valid(&tx, conversation, &draft, &settings).await
+            })
+            .await?;
+        self.resume();
+        Ok(())
     }
 
     /// The record, now.
@@ -44,6 +65,9 @@ impl Harness {
         id: SubmissionId,
         deadline: Option<Millis>,
     ) -> Result<Option<Rc<SubmissionRecord>>, HarnessError> {
+        if self.session().submission(id).await?.is_none() {
+            return Ok(None);
+        }
         self.resume();
         let settled = Box::pin(self.0.waits.settled(self.session(), id));
         let Some(deadline) = deadline else { return Ok(settled.await?) };

@@ -21,6 +21,16 @@ pub async fn admit(
     settings: &Settings,
 ) -> Result<SubmissionRecord, HarnessError> {
     draft.validate()?;
+    admit_valid(tx, conversation, draft, settings).await
+}
+
+/// Admits a write of the harness's own, whose kind no host may use.
+pub(crate) async fn admit_valid(
+    tx: &Tx,
+    conversation: ConversationId,
+    draft: &SubmissionDraft,
+    settings: &Settings,
+) -> Result<SubmissionRecord, HarnessError> {
     let hash = match draft.request_id() {
         Some(request) => {
             let hash = draft.content_hash()?;

@@ -2,18 +2,27 @@
 
 use super::inbox::{self, Queued};
 use crate::error::HarnessError;
-use serde::Serialize;
 use tidehold_session::ids::{ConversationId, SubmissionId};
 use tidehold_session::records::SubmissionSettlement;
 use tidehold_session::{Session, SessionError, Tx};
 
 /// What became of a request to abort a submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortOutcome {
     Aborted,
     AlreadyPlaced,
     Settled,
+}
+
+impl AbortOutcome {
+    /// The word of the spec.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::AlreadyPlaced => "already_placed",
+            Self::Settled => "settled",
+        }
+    }
 }
 
 /// Withdraws a queued submission; placed and settled ones stay. `None`: there is no such submission.

@@ -149,7 +149,7 @@ fn options(
         16,
     )
     .expect("providers");
-    let catalog = Rc::new(Catalog::from_config(&providers).expect("catalog"));
+    let catalog = Rc::new(Catalog::from_config(&providers, "providers").expect("catalog"));
     let models = ModelRegistry::new(catalog, Rc::new(NoTransport), Rc::clone(&host), Rc::new(|_: &str| None));
     let settings = settings.clone();
     HarnessOptions {
@@ -158,6 +158,7 @@ fn options(
         default_model: Rc::new(move || model.clone()),
         alarm,
         watchdog_ms: 10_000,
+        timer_horizon_ms: u64::MAX,
         on_report: Rc::new(move |report| reports.borrow_mut().push(report)),
     }
 }

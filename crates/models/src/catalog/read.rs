@@ -12,11 +12,17 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(value: &'a Json, path: &str) -> Self {
-        Self { value, path: path.to_owned() }
+        Self {
+            value,
+            path: path.to_owned(),
+        }
     }
 
     pub(super) fn error(&self, problem: CatalogProblem) -> CatalogError {
-        CatalogError { path: self.path.clone(), problem }
+        CatalogError {
+            path: self.path.clone(),
+            problem,
+        }
     }
 
     fn expected(&self, what: &'static str) -> CatalogError {
@@ -26,13 +32,19 @@ impl<'a> Reader<'a> {
     /// A member that may be absent; `null` counts as absent.
     pub(super) fn optional(&self, name: &str) -> Option<Reader<'a>> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
-        Some(Reader { value, path: format!("{}.{name}", self.path) })
+        Some(Reader {
+            value,
+            path: format!("{}.{name}", self.path),
+        })
     }
 
     pub(super) fn required(&self, name: &str) -> Result<Reader<'a>, CatalogError> {
         self.object()?;
         let path = format!("{}.{name}", self.path);
-        self.optional(name).ok_or(CatalogError { path, problem: CatalogProblem::Missing })
+        self.optional(name).ok_or(CatalogError {
+            path,
+            problem: CatalogProblem::Missing,
+        })
     }
 
     /// The members of an object, in order.
@@ -40,7 +52,13 @@ impl<'a> Reader<'a> {
         let object = self.value.as_object().ok_or_else(|| self.expected("an object"))?;
         let member = |(key, value): (&_, &'a Json)| {
             let key: &tidehold_delta::Text = key;
-            (key.to_string(), Reader { value, path: format!("{}.{key}", self.path) })
+            (
+                key.to_string(),
+                Reader {
+                    value,
+                    path: format!("{}.{key}", self.path),
+                },
+            )
         };
         Ok(object.iter().map(member).collect())
     }
@@ -50,7 +68,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn object(&self) -> Result<Json, CatalogError> {
-        self.value.as_object().map(|_| self.value.clone()).ok_or_else(|| self.expected("an object"))
+        self.value
+            .as_object()
+            .map(|_| self.value.clone())
+            .ok_or_else(|| self.expected("an object"))
     }
 
     pub(super) fn text(&self) -> Result<String, CatalogError> {
@@ -63,7 +84,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn count(&self) -> Result<u64, CatalogError> {
-        self.value.as_u64().ok_or_else(|| self.expected("a whole number of tokens"))
+        self.value
+            .as_u64()
+            .ok_or_else(|| self.expected("a whole number of tokens"))
     }
 
     pub(super) fn typed<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, CatalogError> {

@@ -53,7 +53,11 @@ const PATTERNS: &[&[Part]] = &[
     &[Text("greater than the context length")],
     &[Text("context window exceeds limit")],
     &[Text("exceeded model token limit")],
-    &[Text("too large for model with "), Digits, Text(" maximum context length")],
+    &[
+        Text("too large for model with "),
+        Digits,
+        Text(" maximum context length"),
+    ],
     &[
         Text("prompt has "),
         Grouped,
@@ -64,9 +68,19 @@ const PATTERNS: &[&[Part]] = &[
         Text(" token"),
     ],
     &[Text("model_context_window_exceeded")],
-    &[Text("prompt too long; exceeded "), Maybe(&[Text("max ")]), Text("context length")],
+    &[
+        Text("prompt too long; exceeded "),
+        Maybe(&[Text("max ")]),
+        Text("context length"),
+    ],
     &[Text("range of input length should be")],
-    &[Text("context"), Either(&["_", " "]), Text("length"), Either(&["_", " "]), Text("exceeded")],
+    &[
+        Text("context"),
+        Either(&["_", " "]),
+        Text("length"),
+        Either(&["_", " "]),
+        Text("exceeded"),
+    ],
     &[Text("too many tokens")],
     &[Text("token limit exceeded")],
 ];
@@ -90,7 +104,9 @@ pub fn is_context_overflow(message: &AssistantMessage, context_window: Option<u6
             }
         }
     }
-    let Some(window) = context_window.filter(|window| *window > 0) else { return false };
+    let Some(window) = context_window.filter(|window| *window > 0) else {
+        return false;
+    };
     let prompt = message.usage.input.saturating_add(message.usage.cache_read);
     match message.stop_reason {
         StopReason::Stop => prompt > window,
@@ -108,7 +124,8 @@ pub fn is_overflow_text(text: &str) -> bool {
 /// Whether an answer was cut before the output it was allowed, so that asking for the rest makes sense.
 pub fn is_recoverable_length(message: &AssistantMessage, desired_max_output: i64) -> bool {
     message.stop_reason == StopReason::Length
-        && u64::try_from(desired_max_output).is_ok_and(|desired| desired > 0 && message.usage.output < desired)
+        && u64::try_from(desired_max_output)
+            .is_ok_and(|desired| desired > 0 && message.usage.output < desired)
 }
 
 fn matches(lower: &str) -> bool {
@@ -124,16 +141,23 @@ fn is_excluded(lower: &str) -> bool {
 /// `input token count.*exceeds the maximum`, both on one line.
 fn input_token_count(lower: &str) -> bool {
     lower.split(is_line_end).any(|line| {
-        line.split_once("input token count").is_some_and(|(_, rest)| rest.contains("exceeds the maximum"))
+        line.split_once("input token count")
+            .is_some_and(|(_, rest)| rest.contains("exceeds the maximum"))
     })
 }
 
 /// `^(?:[\w -]+ API error \(413\):|413(?:\s|:|$))`
 fn status_413(lower: &str) -> bool {
     if let Some(rest) = lower.strip_prefix("413") {
-        return rest.chars().next().is_none_or(|next| next == ':' || is_space(next));
+        return rest
+            .chars()
+            .next()
+            .is_none_or(|next| next == ':' || is_space(next));
     }
-    let name = lower.split_once(" api error (413):").map(|(name, _)| name).unwrap_or_default();
+    let name = lower
+        .split_once(" api error (413):")
+        .map(|(name, _)| name)
+        .unwrap_or_default();
     let belongs = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | ' ' | '-');
     !name.is_empty() && name.chars().all(belongs)
 }

@@ -42,19 +42,25 @@ pub(super) fn any_found(patterns: &[&[Part]], text: &str) -> bool {
 fn found(pattern: &[Part], text: &str) -> bool {
     // A pattern that starts with text is looked for with the fast substring search.
     if let [Part::Text(first), rest @ ..] = pattern {
-        return text.match_indices(first).any(|(at, _)| matches_at(rest, text, at + first.len()));
+        return text
+            .match_indices(first)
+            .any(|(at, _)| matches_at(rest, text, at + first.len()));
     }
     let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     starts.into_iter().any(|at| matches_at(pattern, text, at))
 }
 
 fn matches_at(parts: &[Part], text: &str, at: usize) -> bool {
-    let Some((part, rest)) = parts.split_first() else { return true };
+    let Some((part, rest)) = parts.split_first() else {
+        return true;
+    };
     let here = text.get(at..).unwrap_or_default();
     let continues = |taken: usize| matches_at(rest, text, at + taken);
     match part {
         Part::Text(expected) => here.starts_with(expected) && continues(expected.len()),
-        Part::Either(options) => options.iter().any(|option| here.starts_with(option) && continues(option.len())),
+        Part::Either(options) => options
+            .iter()
+            .any(|option| here.starts_with(option) && continues(option.len())),
         Part::Maybe(inner) => {
             let with: Vec<Part> = inner.iter().chain(rest).copied().collect();
             matches_at(&with, text, at) || continues(0)
@@ -64,7 +70,9 @@ fn matches_at(parts: &[Part], text: &str, at: usize) -> bool {
             any.is_some_and(|character| continues(character.len_utf8())) || continues(0)
         }
         Part::Digits => run(here, |character| character.is_ascii_digit()).is_some_and(continues),
-        Part::Grouped => run(here, |character| character.is_ascii_digit() || character == ',').is_some_and(continues),
+        Part::Grouped => {
+            run(here, |character| character.is_ascii_digit() || character == ',').is_some_and(continues)
+        }
         Part::Spaces => continues(run(here, is_space).unwrap_or(0)),
         Part::NonSpaces => run(here, |character| !is_space(character)).is_some_and(continues),
         Part::Alone(options, underscore) => {

@@ -16,8 +16,18 @@ const NEVER: &[&[Part]] = &[
     &[Text("quota exceeded")],
     &[Text("billing")],
     &[Text("subscription_sharing_usage_limit_exceeded")],
-    &[Text("subscription_sharing_workplace_individual_usage_limit_exceeded")],
-    &[Text("\"code\""), Spaces, Text(":"), Spaces, Maybe(&[Text("\"")]), Text("1308"), NoDigit],
+    &[Text(
+        "subscription_sharing_workplace_individual_usage_limit_exceeded",
+    )],
+    &[
+        Text("\"code\""),
+        Spaces,
+        Text(":"),
+        Spaces,
+        Maybe(&[Text("\"")]),
+        Text("1308"),
+        NoDigit,
+    ],
 ];
 
 const RETRY: &[&[Part]] = &[
@@ -28,7 +38,10 @@ const RETRY: &[&[Part]] = &[
     &[Text("model is at capacity")],
     &[Text("rate"), AnyMaybe, Text("limit")],
     &[Text("too many requests")],
-    &[Alone(&["429", "500", "502", "503", "504", "520", "524"], Boundary)],
+    &[Alone(
+        &["429", "500", "502", "503", "504", "520", "524"],
+        Boundary,
+    )],
     &[
         Text("service"),
         AnyMaybe,
@@ -38,20 +51,40 @@ const RETRY: &[&[Part]] = &[
     ],
     &[Text("server"), AnyMaybe, Text("error")],
     &[Text("internal"), AnyMaybe, Text("error")],
-    &[Text("provider"), AnyMaybe, Text("returned"), AnyMaybe, Maybe(&[Text("an"), AnyMaybe]), Text("error")],
+    &[
+        Text("provider"),
+        AnyMaybe,
+        Text("returned"),
+        AnyMaybe,
+        Maybe(&[Text("an"), AnyMaybe]),
+        Text("error"),
+    ],
     &[Text("exceeded request buffer limit while retrying upstream")],
     &[Text("unable to forward upstream")],
-    &[Text("upstream"), AnyMaybe, Text("request"), AnyMaybe, Text("failed")],
+    &[
+        Text("upstream"),
+        AnyMaybe,
+        Text("request"),
+        AnyMaybe,
+        Text("failed"),
+    ],
     &[Text("upstream_stream_read_error")],
     &[Text("stream was interrupted")],
     &[Text("http"), Maybe(&[Text("/")]), Text("2 stream failed")],
     &[Text("network"), AnyMaybe, Text("error")],
-    &[Text("connection"), AnyMaybe, Either(&["error", "refused", "lost", "closed"])],
+    &[
+        Text("connection"),
+        AnyMaybe,
+        Either(&["error", "refused", "lost", "closed"]),
+    ],
     &[Text("other side closed")],
     &[Text("fetch failed")],
     &[Text("request to "), NonSpaces, Text(" failed, reason:")],
     &[Text("getaddrinfo")],
-    &[Alone(&["econnreset", "econnaborted", "econnrefused", "etimedout", "epipe"], Letter)],
+    &[Alone(
+        &["econnreset", "econnaborted", "econnrefused", "etimedout", "epipe"],
+        Letter,
+    )],
     &[Text("connection reset by peer")],
     &[Text("enotfound")],
     &[Text("eai_again")],
@@ -63,7 +96,15 @@ const RETRY: &[&[Part]] = &[
     &[Text("timeout")],
     &[Text("terminated")],
     &[Text("websocket"), AnyMaybe, Either(&["closed", "error"])],
-    &[Text("websocket"), AnyMaybe, Text("connection"), AnyMaybe, Text("limit"), AnyMaybe, Text("reached")],
+    &[
+        Text("websocket"),
+        AnyMaybe,
+        Text("connection"),
+        AnyMaybe,
+        Text("limit"),
+        AnyMaybe,
+        Text("reached"),
+    ],
     &[Text("ended without")],
     &[Text("stream ended before message_stop")],
     &[Text("stream ended before a terminal response event")],
@@ -83,7 +124,8 @@ const RETRY: &[&[Part]] = &[
 /// Whether a failed message may succeed when it is asked for again. Check [`super::is_context_overflow`] first: the
 /// two overlap.
 pub fn is_retryable_assistant_error(message: &AssistantMessage) -> bool {
-    message.stop_reason == StopReason::Error && message.error_message.as_deref().is_some_and(is_retryable_text)
+    message.stop_reason == StopReason::Error
+        && message.error_message.as_deref().is_some_and(is_retryable_text)
 }
 
 /// The same for an error text.

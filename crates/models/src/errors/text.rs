@@ -49,12 +49,21 @@ impl ProviderError {
             None => text.to_owned(),
         };
         let body = value.map_or(ErrorBody::None, ErrorBody::Value);
-        Self { message: format!("{status} {said}"), status: Some(status), body, causes: Vec::new() }
+        Self {
+            message: format!("{status} {said}"),
+            status: Some(status),
+            body,
+            causes: Vec::new(),
+        }
     }
 
     /// A failed connection.
     pub fn connection(message: &str, cause: Cause) -> Self {
-        Self { message: message.to_owned(), causes: vec![cause], ..Self::default() }
+        Self {
+            message: message.to_owned(),
+            causes: vec![cause],
+            ..Self::default()
+        }
     }
 }
 
@@ -81,7 +90,11 @@ pub fn is_truthy(value: &Json) -> bool {
 pub fn format_provider_error(error: &ProviderError, prefix: Option<&str>) -> String {
     let body = body_text(&error.body);
     let Some(status) = error.status else {
-        return if body.is_some() { error.message.clone() } else { with_cause_detail(error) };
+        return if body.is_some() {
+            error.message.clone()
+        } else {
+            with_cause_detail(error)
+        };
     };
     let said = body.filter(|body| !error.message.contains(body.as_str()));
     match (prefix, said) {
@@ -93,8 +106,14 @@ pub fn format_provider_error(error: &ProviderError, prefix: Option<&str>) -> Str
 
 /// The message and the deepest cause, unless the message tells it already.
 pub fn with_cause_detail(error: &ProviderError) -> String {
-    let Some(cause) = error.causes.last() else { return error.message.clone() };
-    let text = if cause.message.is_empty() { "Error" } else { &cause.message };
+    let Some(cause) = error.causes.last() else {
+        return error.message.clone();
+    };
+    let text = if cause.message.is_empty() {
+        "Error"
+    } else {
+        &cause.message
+    };
     let detail = match &cause.code {
         Some(code) if !text.contains(code.as_str()) => format!("{text} ({code})"),
         _ => text.to_owned(),
@@ -108,7 +127,9 @@ pub fn with_cause_detail(error: &ProviderError) -> String {
 
 fn body_text(body: &ErrorBody) -> Option<String> {
     let text = match body {
-        ErrorBody::Value(value) if value.as_object().is_some_and(|object| !object.is_empty()) => value.to_string(),
+        ErrorBody::Value(value) if value.as_object().is_some_and(|object| !object.is_empty()) => {
+            value.to_string()
+        }
         ErrorBody::Text(text) if !text.trim().is_empty() => text.trim().to_owned(),
         _ => return None,
     };
@@ -122,6 +143,12 @@ pub fn truncate_error_text(text: &str, units: usize) -> String {
         return text.to_owned();
     }
     // A cut within a surrogate pair gives up the whole character.
-    let end = byte_of_unit(text, units).or_else(|| byte_of_unit(text, units.saturating_sub(1))).unwrap_or(0);
-    format!("{}... [truncated {} chars]", text.get(..end).unwrap_or_default(), length - units)
+    let end = byte_of_unit(text, units)
+        .or_else(|| byte_of_unit(text, units.saturating_sub(1)))
+        .unwrap_or(0);
+    format!(
+        "{}... [truncated {} chars]",
+        text.get(..end).unwrap_or_default(),
+        length - units
+    )
 }

@@ -139,7 +139,10 @@ impl SystemContent {
         match self {
             Self::Text(text) => text.clone(),
             Self::Blocks(blocks) => {
-                let texts: Vec<&str> = blocks.iter().map(|SystemBlock::Text(block)| block.text.as_str()).collect();
+                let texts: Vec<&str> = blocks
+                    .iter()
+                    .map(|SystemBlock::Text(block)| block.text.as_str())
+                    .collect();
                 texts.join("\n")
             }
         }

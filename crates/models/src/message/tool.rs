@@ -14,7 +14,11 @@ pub struct Tool {
     /// JSON Schema of the arguments, an object schema.
     pub parameters: Json,
     /// `false`, `null`, `{type:"json_schema", strict}` or `{type:"grammar", variants}`. `Some(null)` and `None` differ.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "super::present"
+    )]
     pub constrained_sampling: Option<Json>,
 }
 

@@ -1,6 +1,7 @@
 //! What an answer cost (models.md 1.3).
 
 use serde::{Deserialize, Serialize};
+use tidehold_delta::MAX_SAFE_INTEGER;
 
 /// Tokens and money of one answer, or a sum over several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,20 +53,20 @@ impl Usage {
     }
 
     /// Adds `other` to this sum. Money is summed, never recomputed, so totals match the recorded parts; a sum that
-    /// holds a provider's figure does not claim to be one.
+    /// holds a provider's figure does not claim to be one. Sums stay within what JSON can hold.
     pub fn add(&mut self, other: &Usage) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.input = sum(self.input, other.input);
+        self.output = sum(self.output, other.output);
+        self.cache_read = sum(self.cache_read, other.cache_read);
+        self.cache_write = sum(self.cache_write, other.cache_write);
         self.cache_write_1h = add_optional(self.cache_write_1h, other.cache_write_1h);
         self.reasoning = add_optional(self.reasoning, other.reasoning);
-        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
-        self.cost.input += other.cost.input;
-        self.cost.output += other.cost.output;
-        self.cost.cache_read += other.cost.cache_read;
-        self.cost.cache_write += other.cost.cache_write;
-        self.cost.total += other.cost.total;
+        self.total_tokens = sum(self.total_tokens, other.total_tokens);
+        self.cost.input = (self.cost.input + other.cost.input).min(f64::MAX);
+        self.cost.output = (self.cost.output + other.cost.output).min(f64::MAX);
+        self.cost.cache_read = (self.cost.cache_read + other.cost.cache_read).min(f64::MAX);
+        self.cost.cache_write = (self.cost.cache_write + other.cost.cache_write).min(f64::MAX);
+        self.cost.total = (self.cost.total + other.cost.total).min(f64::MAX);
         self.cost.total_from_provider = None;
     }
 }
@@ -73,6 +74,11 @@ impl Usage {
 fn add_optional(left: Option<u64>, right: Option<u64>) -> Option<u64> {
     match (left, right) {
         (None, None) => None,
-        (left, right) => Some(left.unwrap_or(0).saturating_add(right.unwrap_or(0))),
+        (left, right) => Some(sum(left.unwrap_or(0), right.unwrap_or(0))),
     }
+}
+
+/// Stops where JSON numbers stop being exact, so that a sum can always be stored.
+fn sum(left: u64, right: u64) -> u64 {
+    left.saturating_add(right).min(MAX_SAFE_INTEGER)
 }

@@ -40,7 +40,9 @@ impl Calls {
         let mut events = Vec::new();
         let number = entry.get("index").and_then(Json::as_u64);
         let custom = object(entry, "custom");
-        let said = custom.or_else(|| object(entry, "function")).unwrap_or(&Json::Null);
+        let said = custom
+            .or_else(|| object(entry, "function"))
+            .unwrap_or(&Json::Null);
         let id = surrogates::whole(text(entry, "id").unwrap_or_default(), has_markers);
         let name = surrogates::whole(text(said, "name").unwrap_or_default(), has_markers);
         let place = self.find(number, &id, &name).unwrap_or_else(|| {
@@ -55,7 +57,10 @@ impl Calls {
                 joiner: Joiner::default(),
             };
             let block = Box::new(call.opened());
-            events.push(StreamEvent::ToolCallStart { content_index: next_index, block });
+            events.push(StreamEvent::ToolCallStart {
+                content_index: next_index,
+                block,
+            });
             self.0.push(call);
             self.0.len() - 1
         });
@@ -69,10 +74,20 @@ impl Calls {
 
     /// By number, else by id. An entry that says neither, nor a name, continues the last call.
     fn find(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        let by_number = || self.0.iter().position(|call| number.is_some() && call.number == number);
+        let by_number = || {
+            self.0
+                .iter()
+                .position(|call| number.is_some() && call.number == number)
+        };
         let by_id = || self.0.iter().position(|call| !id.is_empty() && call.id == id);
         let anonymous = number.is_none() && id.is_empty() && name.is_empty();
-        let last = || if anonymous { self.0.len().checked_sub(1) } else { None };
+        let last = || {
+            if anonymous {
+                self.0.len().checked_sub(1)
+            } else {
+                None
+            }
+        };
         by_number().or_else(by_id).or_else(last)
     }
 
@@ -124,7 +139,10 @@ impl Call {
             None => said,
         };
         self.text.push_str(&delta);
-        StreamEvent::ToolCallDelta { content_index: self.content_index, delta }
+        StreamEvent::ToolCallDelta {
+            content_index: self.content_index,
+            delta,
+        }
     }
 
     fn finish(&mut self, events: &mut Vec<StreamEvent>) {
@@ -134,12 +152,18 @@ impl Call {
         if let Some(grammar) = &mut self.grammar {
             let delta = grammar.close();
             self.text.push_str(&delta);
-            events.push(StreamEvent::ToolCallDelta { content_index: self.content_index, delta });
+            events.push(StreamEvent::ToolCallDelta {
+                content_index: self.content_index,
+                delta,
+            });
         }
         let finished = parse_tool_call_arguments(&self.text);
         let mut tool_call = Box::new(ToolCall::open(self.id.clone(), self.name.clone()));
         tool_call.arguments = finished.arguments;
         tool_call.arguments_error = finished.error;
-        events.push(StreamEvent::ToolCallEnd { content_index: self.content_index, tool_call });
+        events.push(StreamEvent::ToolCallEnd {
+            content_index: self.content_index,
+            tool_call,
+        });
     }
 }

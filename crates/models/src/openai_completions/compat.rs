@@ -3,9 +3,9 @@
 use crate::model::Model;
 use tidehold_delta::Json;
 
-/// The flags of one model.
+/// The flags of one model, named after those of models.md 12.1.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compat {
+pub(super) struct Compat {
     pub supports_store: bool,
     pub supports_developer_role: bool,
     pub supports_reasoning_effort: bool,
@@ -30,7 +30,8 @@ pub struct Compat {
     pub session_format: String,
     pub supports_long_retention: bool,
     pub prompt_cache_key: String,
-    pub chat_template: Option<Json>,
+    pub chat_template_kwargs: Option<Json>,
+    pub chat_template_args: Option<Json>,
     pub open_router_routing: Option<Json>,
     pub vercel_routing: Option<Json>,
     pub vllm_priority: Option<Json>,
@@ -57,13 +58,25 @@ enum Service {
 
 /// Provider name (a prefix of it) and parts of addresses.
 const SERVICES: &[(Service, &str, &[&str])] = &[
-    (Service::CloudflareGateway, "cloudflare-ai-gateway", &["gateway.ai.cloudflare.com"]),
-    (Service::CloudflareWorkersAi, "cloudflare-workers-ai", &["api.cloudflare.com"]),
+    (
+        Service::CloudflareGateway,
+        "cloudflare-ai-gateway",
+        &["gateway.ai.cloudflare.com"],
+    ),
+    (
+        Service::CloudflareWorkersAi,
+        "cloudflare-workers-ai",
+        &["api.cloudflare.com"],
+    ),
     (Service::OpenRouter, "openrouter", &["openrouter.ai"]),
     (Service::Moonshot, "moonshotai", &["api.moonshot."]),
     (Service::DeepSeek, "deepseek", &["deepseek.com"]),
     (Service::Zai, "zai", &["api.z.ai", "open.bigmodel.cn"]),
-    (Service::Together, "together", &["api.together.ai", "api.together.xyz"]),
+    (
+        Service::Together,
+        "together",
+        &["api.together.ai", "api.together.xyz"],
+    ),
     (Service::Nvidia, "nvidia", &["integrate.api.nvidia.com"]),
     (Service::AntLing, "ant-ling", &["api.ant-ling.com"]),
     (Service::Cerebras, "cerebras", &["cerebras.ai"]),
@@ -76,11 +89,14 @@ fn service(model: &Model) -> Service {
     let matches = |(_, provider, hosts): &&(Service, &str, &[&str])| {
         model.provider.starts_with(provider) || hosts.iter().any(|host| model.base_url.contains(host))
     };
-    SERVICES.iter().find(matches).map_or(Service::Other, |(service, ..)| *service)
+    SERVICES
+        .iter()
+        .find(matches)
+        .map_or(Service::Other, |(service, ..)| *service)
 }
 
 /// The flags of a model.
-pub fn compat(model: &Model) -> Compat {
+pub(super) fn compat(model: &Model) -> Compat {
     use Service::*;
     let service = service(model);
     let is = |services: &[Service]| services.contains(&service);
@@ -112,7 +128,11 @@ pub fn compat(model: &Model) -> Compat {
         supports_finish_reason: flag("supportsFinishReason", true),
         max_tokens_field: text(
             "maxTokensField",
-            if legacy_limit { "max_tokens" } else { "max_completion_tokens" },
+            if legacy_limit {
+                "max_tokens"
+            } else {
+                "max_completion_tokens"
+            },
         ),
         thinking_format: text("thinkingFormat", thinking_format),
         requires_reasoning_content: flag("requiresReasoningContentOnAssistantMessages", service == DeepSeek),
@@ -126,20 +146,29 @@ pub fn compat(model: &Model) -> Compat {
         supports_grammar_tools: flag("supportsOpenAIGrammarTools", false),
         supports_mid_system: flag("supportsMidConvoSystemMessages", false),
         supports_mid_tool_additions: flag("supportsMidConvoToolAdditions", false),
-        thinking_budget_field: budget_field
-            .or_else(|| flag("supportsThinkingTokenBudget", false).then(|| "thinking_token_budget".to_owned())),
-        cache_control: text("cacheControlFormat", if anthropic_behind { "anthropic" } else { "" }) == "anthropic",
+        thinking_budget_field: budget_field.or_else(|| {
+            flag("supportsThinkingTokenBudget", false).then(|| "thinking_token_budget".to_owned())
+        }),
+        cache_control: text(
+            "cacheControlFormat",
+            if anthropic_behind { "anthropic" } else { "" },
+        ) == "anthropic",
         session_headers: flag("sendSessionAffinityHeaders", service == OpenRouter),
         session_format: text(
             "sessionAffinityFormat",
-            if service == OpenRouter { "openrouter" } else { "openai" },
+            if service == OpenRouter {
+                "openrouter"
+            } else {
+                "openai"
+            },
         ),
         supports_long_retention: flag(
             "supportsLongCacheRetention",
             !is(&[Together, CloudflareWorkersAi, CloudflareGateway, Nvidia, AntLing]),
         ),
         prompt_cache_key: text("promptCacheKeyMode", "auto"),
-        chat_template: value("chatTemplateKwargs"),
+        chat_template_kwargs: value("chatTemplateKwargs"),
+        chat_template_args: value("chatTemplateArgs"),
         open_router_routing: value("openRouterRouting"),
         vercel_routing: value("vercelGatewayRouting"),
         vllm_priority: value("vllmPriority"),

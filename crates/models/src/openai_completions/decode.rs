@@ -6,7 +6,7 @@ use super::grammar::GrammarTools;
 use super::{reasoning, usage};
 use crate::errors::text::{is_truthy, value_text};
 use crate::limits::ANSWER_BYTES;
-use crate::message::{AssistantMessage, StopReason, TextContent, ThinkingContent, Timestamp};
+use crate::message::{StopReason, TextContent, ThinkingContent, Timestamp};
 use crate::model::Model;
 use crate::partial::Partial;
 use crate::sse::{SseDecoder, SseEvent};
@@ -58,8 +58,13 @@ pub struct Decoder {
 
 impl Decoder {
     /// A reducer for an answer to a request of this model that started at `timestamp`. Its first event is `Start`.
-    pub fn new(model: Rc<Model>, timestamp: Timestamp, needs_finish_reason: bool, grammar_tools: GrammarTools) -> Self {
-        let message = AssistantMessage::pending(model.api.name(), &model.provider, &model.id, timestamp);
+    pub fn new(
+        model: Rc<Model>,
+        timestamp: Timestamp,
+        needs_finish_reason: bool,
+        grammar_tools: GrammarTools,
+    ) -> Self {
+        let message = model.pending_answer(timestamp);
         let mut decoder = Self {
             model,
             grammar_tools,
@@ -78,7 +83,9 @@ impl Decoder {
             finished: false,
             out: Vec::new(),
         };
-        decoder.emit(StreamEvent::Start { message: Box::new(message) });
+        decoder.emit(StreamEvent::Start {
+            message: Box::new(message),
+        });
         decoder
     }
 
@@ -148,15 +155,28 @@ impl Decoder {
     }
 
     fn chunk(&mut self, chunk: &Json, has_markers: bool) {
-        if !self.has_id && let Some(id) = text(chunk, "id") {
+        if !self.has_id
+            && let Some(id) = text(chunk, "id")
+        {
             self.has_id = true;
-            self.emit(StreamEvent::Update(Update::ResponseId(surrogates::whole(id, has_markers))));
+            self.emit(StreamEvent::Update(Update::ResponseId(surrogates::whole(
+                id,
+                has_markers,
+            ))));
         }
-        if !self.has_model && let Some(name) = text(chunk, "model").filter(|name| *name != self.model.wire_id()) {
+        if !self.has_model
+            && let Some(name) = text(chunk, "model").filter(|name| *name != self.model.wire_id())
+        {
             self.has_model = true;
-            self.emit(StreamEvent::Update(Update::ResponseModel(surrogates::whole(name, has_markers))));
+            self.emit(StreamEvent::Update(Update::ResponseModel(surrogates::whole(
+                name,
+                has_markers,
+            ))));
         }
-        let choice = chunk.get("choices").and_then(|choices| choices.index(0)).unwrap_or(&Json::Null);
+        let choice = chunk
+            .get("choices")
+            .and_then(|choices| choices.index(0))
+            .unwrap_or(&Json::Null);
         if let Some(reported) = object(chunk, "usage").or_else(|| object(choice, "usage")) {
             let usage = usage::usage(&self.model, reported);
             self.emit(StreamEvent::Update(Update::Usage(Box::new(usage))));
@@ -174,26 +194,46 @@ impl Decoder {
             "stop" | "end" => (StopReason::Stop, None),
             "length" => (StopReason::Length, None),
             "tool_calls" | "function_call" => (StopReason::ToolUse, None),
-            other => (StopReason::Error, Some(format!("Provider finish_reason: {other}"))),
+            other => (
+                StopReason::Error,
+                Some(format!("Provider finish_reason: {other}")),
+            ),
         };
         self.stopping = Some((reason, error.clone()));
-        self.emit(StreamEvent::Update(Update::Stopping { reason, raw: raw.to_owned(), error }));
+        self.emit(StreamEvent::Update(Update::Stopping {
+            reason,
+            raw: raw.to_owned(),
+            error,
+        }));
     }
 
     fn delta(&mut self, delta: &Json, has_markers: bool) {
-        let thoughts = THOUGHT_FIELDS.into_iter().find_map(|field| Some((field, text(delta, field)?)));
+        let thoughts = THOUGHT_FIELDS
+            .into_iter()
+            .find_map(|field| Some((field, text(delta, field)?)));
         if let Some((field, thoughts)) = thoughts {
             self.thought(field, thoughts, has_markers);
         }
         if let Some(details) = delta.get("reasoning_details") {
-            let settled = if has_markers { settled(details) } else { details.clone() };
+            let settled = if has_markers {
+                settled(details)
+            } else {
+                details.clone()
+            };
             reasoning::collect(&mut self.details, &settled);
         }
         if let Some(said) = text(delta, "content") {
             self.said(said, has_markers);
         }
-        for entry in delta.get("tool_calls").and_then(Json::as_array).into_iter().flatten() {
-            let events = self.calls.entry(entry, has_markers, &self.grammar_tools, self.blocks);
+        for entry in delta
+            .get("tool_calls")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let events = self
+                .calls
+                .entry(entry, has_markers, &self.grammar_tools, self.blocks);
             self.emit_all(events);
         }
     }
@@ -201,10 +241,22 @@ impl Decoder {
     fn said(&mut self, said: &str, has_markers: bool) {
         if self.text.is_none() {
             let content_index = self.blocks;
-            self.text = Some(OpenText { content_index, joiner: Joiner::default() });
-            self.emit(StreamEvent::TextStart { content_index, block: TextContent::default() });
+            self.text = Some(OpenText {
+                content_index,
+                joiner: Joiner::default(),
+            });
+            self.emit(StreamEvent::TextStart {
+                content_index,
+                block: TextContent::default(),
+            });
         }
-        let Some(OpenText { content_index, joiner }) = &mut self.text else { return };
+        let Some(OpenText {
+            content_index,
+            joiner,
+        }) = &mut self.text
+        else {
+            return;
+        };
         let event = StreamEvent::TextDelta {
             content_index: *content_index,
             delta: joiner.push(said, has_markers).into_owned(),
@@ -215,11 +267,23 @@ impl Decoder {
     fn thought(&mut self, field: &str, thoughts: &str, has_markers: bool) {
         if self.thinking.is_none() {
             let content_index = self.blocks;
-            self.thinking = Some(OpenText { content_index, joiner: Joiner::default() });
-            let block = ThinkingContent { thinking_signature: Some(field.to_owned()), ..ThinkingContent::default() };
+            self.thinking = Some(OpenText {
+                content_index,
+                joiner: Joiner::default(),
+            });
+            let block = ThinkingContent {
+                thinking_signature: Some(field.to_owned()),
+                ..ThinkingContent::default()
+            };
             self.emit(StreamEvent::ThinkingStart { content_index, block });
         }
-        let Some(OpenText { content_index, joiner }) = &mut self.thinking else { return };
+        let Some(OpenText {
+            content_index,
+            joiner,
+        }) = &mut self.thinking
+        else {
+            return;
+        };
         let event = StreamEvent::ThinkingDelta {
             content_index: *content_index,
             delta: joiner.push(thoughts, has_markers).into_owned(),
@@ -233,11 +297,17 @@ impl Decoder {
             return;
         }
         self.close_blocks();
-        let (reason, error) = self.stopping.take().unwrap_or_else(|| match self.needs_finish_reason {
-            true => (StopReason::Error, Some("Stream ended without finish_reason".to_owned())),
-            false if self.calls.is_empty() => (StopReason::Stop, None),
-            false => (StopReason::ToolUse, None),
-        });
+        let (reason, error) = self
+            .stopping
+            .take()
+            .unwrap_or_else(|| match self.needs_finish_reason {
+                true => (
+                    StopReason::Error,
+                    Some("Stream ended without finish_reason".to_owned()),
+                ),
+                false if self.calls.is_empty() => (StopReason::Stop, None),
+                false => (StopReason::ToolUse, None),
+            });
         self.terminate(reason, error);
     }
 
@@ -264,17 +334,27 @@ impl Decoder {
     /// Details replace the field's name as the signature. Details without thoughts get a block of their own, else they
     /// could not be sent back.
     fn sign_thoughts(&mut self) {
-        let Some(signature) = reasoning::signature(std::mem::take(&mut self.details)) else { return };
+        let Some(signature) = reasoning::signature(std::mem::take(&mut self.details)) else {
+            return;
+        };
         match &self.thinking {
             Some(OpenText { content_index, .. }) => {
-                let update = Update::ThinkingSignature { content_index: *content_index, signature };
+                let update = Update::ThinkingSignature {
+                    content_index: *content_index,
+                    signature,
+                };
                 self.emit(StreamEvent::Update(update));
             }
             None => {
                 let content_index = self.blocks;
-                self.thinking = Some(OpenText { content_index, joiner: Joiner::default() });
-                let block =
-                    ThinkingContent { thinking_signature: Some(signature), ..ThinkingContent::default() };
+                self.thinking = Some(OpenText {
+                    content_index,
+                    joiner: Joiner::default(),
+                });
+                let block = ThinkingContent {
+                    thinking_signature: Some(signature),
+                    ..ThinkingContent::default()
+                };
                 self.emit(StreamEvent::ThinkingStart { content_index, block });
             }
         }
@@ -288,7 +368,9 @@ impl Decoder {
     }
 
     fn terminate(&mut self, reason: StopReason, error: Option<String>) {
-        let Some(mut message) = std::mem::take(&mut self.partial).into_message() else { return };
+        let Some(mut message) = std::mem::take(&mut self.partial).into_message() else {
+            return;
+        };
         message.stop_reason = reason;
         message.error_message = error;
         let message = Box::new(message);
@@ -308,7 +390,9 @@ impl Decoder {
     fn emit(&mut self, event: StreamEvent) {
         if matches!(
             event,
-            StreamEvent::TextStart { .. } | StreamEvent::ThinkingStart { .. } | StreamEvent::ToolCallStart { .. }
+            StreamEvent::TextStart { .. }
+                | StreamEvent::ThinkingStart { .. }
+                | StreamEvent::ToolCallStart { .. }
         ) {
             self.blocks += 1;
         }
@@ -325,7 +409,10 @@ pub(super) fn stream_error(error: &Json) -> String {
 
 /// OpenRouter passes on what the service behind it said.
 pub(super) fn with_raw_metadata(text: String, error: &Json) -> String {
-    let raw = error.get("metadata").and_then(|metadata| metadata.get("raw")).filter(|raw| is_truthy(raw));
+    let raw = error
+        .get("metadata")
+        .and_then(|metadata| metadata.get("raw"))
+        .filter(|raw| is_truthy(raw));
     let raw = raw.map(|raw| raw.as_str().map_or_else(|| raw.to_string(), str::to_owned));
     match raw {
         Some(raw) if !text.contains(&raw) => format!("{text}\n{raw}"),

@@ -19,7 +19,10 @@ pub(super) struct GrammarInput {
 impl GrammarInput {
     pub(super) fn new(tools: &GrammarTools, name: &str) -> Self {
         let parameter = tools.get(name).map_or(UNKNOWN_PARAMETER, String::as_str);
-        Self { parameter: parameter.to_owned(), opened: false }
+        Self {
+            parameter: parameter.to_owned(),
+            opened: false,
+        }
     }
 
     /// What a call shows before its first piece.
@@ -51,36 +54,83 @@ impl GrammarInput {
 /// A text as it stands between the quotes of a JSON string.
 fn inside_of(text: &str) -> String {
     let quoted = Json::from(text).to_string();
-    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+    quoted
+        .get(1..quoted.len().saturating_sub(1))
+        .unwrap_or_default()
+        .to_owned()
 }
 
-/// A grammar of a tool: its notation and definition.
+/// The grammar of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grammar {
-    pub(super) syntax: &'static str,
-    pub(super) definition: String,
+pub struct Grammar {
+    /// `lark` or `regex`.
+    pub syntax: &'static str,
+    /// The grammar itself.
+    pub definition: String,
+    /// The argument that holds the input.
+    pub parameter: String,
 }
 
-/// The grammar a tool declares for these services; the first of the two notations it has.
-pub(super) fn grammar_of(tool: &Tool) -> Option<Grammar> {
-    let sampling = tool.constrained_sampling.as_ref()?;
-    if sampling.get("type").and_then(Json::as_str) != Some("grammar") {
-        return None;
+/// The grammar a tool asks for, the first of the two notations it has. `None`: it asks for none. The error says why it
+/// cannot have one.
+pub fn resolve_grammar(tool: &Tool) -> Result<Option<Grammar>, String> {
+    let is_grammar = |sampling: &&Json| sampling.get("type").and_then(Json::as_str) == Some("grammar");
+    let Some(sampling) = tool.constrained_sampling.as_ref().filter(is_grammar) else {
+        return Ok(None);
+    };
+    let refused = |reason: &str| {
+        format!(
+            "Tool \"{}\" cannot use grammar constrained sampling: {reason}.",
+            tool.name
+        )
+    };
+    let variants = sampling.get("variants").unwrap_or(&Json::Null);
+    let variant = |(name, syntax): (&str, &'static str)| {
+        let definition = variants
+            .get(name)?
+            .as_str()
+            .filter(|definition| !definition.trim().is_empty())?;
+        Some((syntax, definition.to_owned()))
+    };
+    let (syntax, definition) = [("openai_lark", "lark"), ("openai_regex", "regex")]
+        .into_iter()
+        .find_map(variant)
+        .ok_or_else(|| refused("no supported grammar variant was provided"))?;
+    let parameter = only_parameter(&tool.parameters).map_err(|reason| refused(&reason))?;
+    Ok(Some(Grammar {
+        syntax,
+        definition,
+        parameter,
+    }))
+}
+
+/// The one required property of a schema, a text.
+fn only_parameter(schema: &Json) -> Result<String, String> {
+    if schema.get("type").and_then(Json::as_str) != Some("object") {
+        return Err("grammar constrained sampling requires an object parameter schema".to_owned());
     }
-    let variants = sampling.get("variants")?;
-    [("openai_lark", "lark"), ("openai_regex", "regex")].into_iter().find_map(|(variant, syntax)| {
-        let definition = variants.get(variant)?.as_str()?.to_owned();
-        Some(Grammar { syntax, definition })
-    })
-}
-
-/// The one required text of a tool's schema; a grammar needs exactly that.
-pub(super) fn only_parameter(tool: &Tool) -> Option<String> {
-    let properties = tool.parameters.get("properties")?.as_object()?;
-    let required = tool.parameters.get("required")?.as_array()?;
-    let (name, schema) = properties.iter().next()?;
-    let is_text = schema.get("type").and_then(Json::as_str) == Some("string");
-    let alone = properties.len() == 1 && required.len() == 1;
-    let is_required = required.first().and_then(Json::as_str) == Some(&**name);
-    (alone && is_required && is_text).then(|| name.to_string())
+    let required = schema
+        .get("required")
+        .and_then(Json::as_array)
+        .filter(|required| required.len() == 1);
+    let Some(name) = required
+        .and_then(|required| required.first())
+        .and_then(Json::as_str)
+    else {
+        return Err("grammar constrained sampling requires exactly one required string property".to_owned());
+    };
+    let Some(property) = schema
+        .get("properties")
+        .and_then(|properties| properties.get(name))
+    else {
+        return Err(format!(
+            "grammar constrained sampling requires a properties entry for {name}"
+        ));
+    };
+    if property.get("type").and_then(Json::as_str) != Some("string") {
+        return Err(format!(
+            "grammar constrained sampling property {name} must have type string"
+        ));
+    }
+    Ok(name.to_owned())
 }

@@ -4,9 +4,24 @@ use tidehold_delta::{Json, Object, json};
 
 /// Keywords that strict mode does not take.
 const REJECTED: [&str; 18] = [
-    "$ref", "$defs", "definitions", "allOf", "oneOf", "patternProperties", "dependentSchemas", "dependencies",
-    "unevaluatedProperties", "propertyNames", "contains", "prefixItems", "not", "if", "then", "else",
-    "additionalItems", "unevaluatedItems",
+    "$ref",
+    "$defs",
+    "definitions",
+    "allOf",
+    "oneOf",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+    "prefixItems",
+    "not",
+    "if",
+    "then",
+    "else",
+    "additionalItems",
+    "unevaluatedItems",
 ];
 
 /// The schema made strict: optional properties become nullable and required. The error says what does not fit.
@@ -26,18 +41,31 @@ fn strict(schema: &Json) -> Result<Json, String> {
     if let Some(keyword) = REJECTED.into_iter().find(|keyword| object.contains_key(keyword)) {
         return Err(format!("{keyword} schemas are unsupported"));
     }
-    if !["type", "anyOf", "enum"].into_iter().any(|keyword| object.contains_key(keyword)) {
+    let branches = object
+        .get("anyOf")
+        .and_then(Json::as_array)
+        .filter(|branches| !branches.is_empty());
+    if branches.is_none()
+        && !["type", "enum"]
+            .into_iter()
+            .any(|keyword| object.contains_key(keyword))
+    {
         return Err("schemas without a type are unsupported".to_owned());
     }
     let mut out = object.clone();
-    if let Some(branches) = object.get("anyOf").and_then(Json::as_array) {
-        if branches.iter().any(|branch| has_type(branch, "object") || has_type(branch, "array")) {
+    if let Some(branches) = branches {
+        if branches
+            .iter()
+            .any(|branch| has_type(branch, "object") || has_type(branch, "array"))
+        {
             return Err("object and array unions are unsupported".to_owned());
         }
         let branches = branches.iter().map(strict).collect::<Result<Vec<_>, _>>()?;
         out.insert("anyOf", Json::from(branches));
     }
-    if has_type(schema, "array") && let Some(items) = object.get("items") {
+    if has_type(schema, "array")
+        && let Some(items) = object.get("items")
+    {
         if items.as_array().is_some() {
             return Err("tuple schemas are unsupported".to_owned());
         }
@@ -51,11 +79,20 @@ fn strict(schema: &Json) -> Result<Json, String> {
 
 fn strict_object(object: &Object, out: &mut Object) -> Result<(), String> {
     if !matches!(object.get("additionalProperties"), None | Some(Json::Bool(false))) {
-        return Err("additional properties are unsupported".to_owned());
+        return Err("schema-valued or true additionalProperties is unsupported".to_owned());
     }
-    let required: Vec<&str> =
-        object.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
-    let properties = object.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+    let required: Vec<&str> = object
+        .get("required")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
+    let properties = object
+        .get("properties")
+        .and_then(Json::as_object)
+        .cloned()
+        .unwrap_or_default();
     if required.iter().any(|name| !properties.contains_key(name)) {
         return Err("required contains an unknown property".to_owned());
     }
@@ -63,7 +100,11 @@ fn strict_object(object: &Object, out: &mut Object) -> Result<(), String> {
     for (name, schema) in properties.iter() {
         let schema = strict(schema)?;
         let optional = !required.contains(&&**name) && !is_nullable(&schema);
-        let schema = if optional { json!({ "anyOf": [schema, { "type": "null" }] }) } else { schema };
+        let schema = if optional {
+            json!({ "anyOf": [schema, { "type": "null" }] })
+        } else {
+            schema
+        };
         strict_properties.insert(name.clone(), schema);
     }
     let names: Vec<Json> = strict_properties.keys().map(Json::from).collect();
@@ -84,7 +125,12 @@ fn has_type(schema: &Json, name: &str) -> bool {
 }
 
 fn is_nullable(schema: &Json) -> bool {
-    let null_member = schema.get("enum").and_then(Json::as_array).is_some_and(|members| members.iter().any(Json::is_null));
+    let null_member = schema
+        .get("enum")
+        .and_then(Json::as_array)
+        .is_some_and(|members| members.iter().any(Json::is_null));
     let branches = schema.get("anyOf").and_then(Json::as_array);
-    has_type(schema, "null") || null_member || branches.is_some_and(|branches| branches.iter().any(is_nullable))
+    has_type(schema, "null")
+        || null_member
+        || branches.is_some_and(|branches| branches.iter().any(is_nullable))
 }

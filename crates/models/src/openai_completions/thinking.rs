@@ -42,7 +42,9 @@ impl Thinking<'_> {
             return;
         }
         self.write_level(body);
-        if self.is_on() && let Some(field) = &self.compat.thinking_budget_field {
+        if self.is_on()
+            && let Some(field) = &self.compat.thinking_budget_field
+        {
             let budget = self.budget();
             if budget > 0 {
                 body.insert(field.as_str(), Json::from(budget));
@@ -95,9 +97,11 @@ impl Thinking<'_> {
                 let kwargs = json!({ "enable_thinking": on, "preserve_thinking": true });
                 body.insert("chat_template_kwargs", kwargs);
             }
-            "chat-template" => self.write_template(body, "chat_template_kwargs"),
+            "chat-template" => {
+                self.write_template(body, "chat_template_kwargs", &self.compat.chat_template_kwargs)
+            }
             "baseten" => {
-                self.write_template(body, "chat_template_args");
+                self.write_template(body, "chat_template_args", &self.compat.chat_template_args);
                 self.write_effort(body, self.effort_value());
             }
             "together" => {
@@ -147,9 +151,12 @@ impl Thinking<'_> {
     }
 
     /// A configured template: literals as they are, `{"$var": …}` replaced.
-    fn write_template(&self, body: &mut Object, field: &str) {
-        let template = self.compat.chat_template.as_ref().and_then(Json::as_object);
-        let entries = template.into_iter().flat_map(Object::iter);
+    fn write_template(&self, body: &mut Object, field: &str, template: &Option<Json>) {
+        let entries = template
+            .as_ref()
+            .and_then(Json::as_object)
+            .into_iter()
+            .flat_map(Object::iter);
         let filled: Object = entries
             .filter_map(|(name, value)| Some((name.clone(), self.template_value(value)?)))
             .collect();
@@ -159,7 +166,9 @@ impl Thinking<'_> {
     }
 
     fn template_value(&self, value: &Json) -> Option<Json> {
-        let Some(variable) = value.get("$var").and_then(Json::as_str) else { return Some(value.clone()) };
+        let Some(variable) = value.get("$var").and_then(Json::as_str) else {
+            return Some(value.clone());
+        };
         let omitted = value.get("omitWhenOff").and_then(Json::as_bool) == Some(true);
         if omitted && !self.is_on() {
             return None;

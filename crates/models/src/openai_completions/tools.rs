@@ -1,7 +1,7 @@
 //! Tool declarations on the wire (models.md 12.5), and which of them go where (5.3).
 
 use super::compat::Compat;
-use super::grammar::{GrammarTools, grammar_of, only_parameter};
+use super::grammar::{GrammarTools, resolve_grammar};
 use super::strict::make_strict_schema;
 use crate::message::{Message, Tool};
 use crate::system::current_tools;
@@ -20,20 +20,41 @@ pub(super) struct TranscriptTools {
 /// no addition.
 pub(super) fn transcript_tools(messages: &[Message], compat: &Compat) -> TranscriptTools {
     if !(compat.supports_mid_system && compat.supports_mid_tool_additions) {
-        return TranscriptTools { request: current_tools(messages), folded: messages.len() };
+        return TranscriptTools {
+            request: current_tools(messages),
+            folded: messages.len(),
+        };
     }
     let mut seen: HashSet<&str> = HashSet::new();
     let mut folded = usize::from(matches!(messages.first(), Some(Message::System(_))));
     for (index, message) in messages.iter().enumerate() {
-        let Message::System(message) = message else { continue };
-        let removes = message.tools_removed.as_ref().is_some_and(|removed| !removed.is_empty());
-        let repeats = message.tools_added.iter().flatten().any(|tool| seen.contains(tool.name.as_str()));
+        let Message::System(message) = message else {
+            continue;
+        };
+        let removes = message
+            .tools_removed
+            .as_ref()
+            .is_some_and(|removed| !removed.is_empty());
+        let repeats = message
+            .tools_added
+            .iter()
+            .flatten()
+            .any(|tool| seen.contains(tool.name.as_str()));
         if removes || repeats {
             folded = index + 1;
         }
-        seen.extend(message.tools_added.iter().flatten().map(|tool| tool.name.as_str()));
+        seen.extend(
+            message
+                .tools_added
+                .iter()
+                .flatten()
+                .map(|tool| tool.name.as_str()),
+        );
     }
-    TranscriptTools { request: current_tools(messages.get(..folded).unwrap_or_default()), folded }
+    TranscriptTools {
+        request: current_tools(messages.get(..folded).unwrap_or_default()),
+        folded,
+    }
 }
 
 /// Grammar tools among all that were ever offered: an answer may still call an older one.
@@ -46,8 +67,8 @@ pub(super) fn grammar_tools(messages: &[Message], compat: &Compat) -> GrammarToo
         _ => None,
     });
     let named = |tool: &Tool| {
-        grammar_of(tool)?;
-        Some((tool.name.clone(), only_parameter(tool)?))
+        let grammar = resolve_grammar(tool).ok().flatten()?;
+        Some((tool.name.clone(), grammar.parameter))
     };
     systems.flatten().filter_map(named).collect()
 }
@@ -58,14 +79,9 @@ pub(super) fn declarations(tools: &[Tool], compat: &Compat) -> Result<Vec<Json>,
 }
 
 fn declaration(tool: &Tool, compat: &Compat) -> Result<Json, String> {
-    if compat.supports_grammar_tools && let Some(grammar) = grammar_of(tool) {
-        if only_parameter(tool).is_none() {
-            let name = &tool.name;
-            return Err(format!(
-                "Tool \"{name}\" uses grammar constrained sampling, but its schema is not an object with exactly one \
-                 required string property."
-            ));
-        }
+    if compat.supports_grammar_tools
+        && let Some(grammar) = resolve_grammar(tool)?
+    {
         let grammar = json!({ "syntax": grammar.syntax, "definition": grammar.definition });
         return Ok(json!({ "type": "custom", "custom": {
             "name": &tool.name,
@@ -76,30 +92,35 @@ fn declaration(tool: &Tool, compat: &Compat) -> Result<Json, String> {
     let mut function = Object::new();
     function.insert("name", Json::from(&tool.name));
     function.insert("description", Json::from(&tool.description));
-    let strict = strict_schema(tool, compat)?;
-    function.insert("parameters", strict.clone().unwrap_or_else(|| tool.parameters.clone()));
+    let strict = resolve_strict_schema(tool, compat.supports_strict_mode)?;
+    function.insert(
+        "parameters",
+        strict.clone().unwrap_or_else(|| tool.parameters.clone()),
+    );
     if compat.supports_strict_mode {
         function.insert("strict", Json::from(strict.is_some()));
     }
     Ok(json!({ "type": "function", "function": Json::Object(function) }))
 }
 
-/// The strict form of a tool's schema, when the tool asks for it and can have it.
-fn strict_schema(tool: &Tool, compat: &Compat) -> Result<Option<Json>, String> {
-    let Some(sampling) = &tool.constrained_sampling else { return Ok(None) };
+/// The strict form of a tool's schema, when the tool asks for it and can have it. The error: it must have it and cannot.
+pub fn resolve_strict_schema(tool: &Tool, supported: bool) -> Result<Option<Json>, String> {
+    let Some(sampling) = &tool.constrained_sampling else {
+        return Ok(None);
+    };
     if sampling.get("type").and_then(Json::as_str) != Some("json_schema") {
         return Ok(None);
     }
-    let strict = match compat.supports_strict_mode {
+    let strict = match supported {
         true => make_strict_schema(&tool.parameters),
-        false => Err("the model does not support strict mode".to_owned()),
+        false => Err("strict tools are unsupported".to_owned()),
     };
     match (strict, sampling.get("strict").and_then(Json::as_str)) {
         (Ok(schema), _) => Ok(Some(schema)),
-        (Err(reason), Some("require")) => {
-            let name = &tool.name;
-            Err(format!("Tool \"{name}\" requires JSON-schema constrained sampling, but {reason}."))
-        }
+        (Err(reason), Some("require")) => Err(format!(
+            "Tool \"{}\" requires JSON-schema constrained sampling, but {reason}.",
+            tool.name
+        )),
         (Err(_), _) => Ok(None),
     }
 }

@@ -29,7 +29,10 @@ pub(super) fn usage(model: &Model, reported: &Json) -> Usage {
         cache_read,
         cache_write,
         reasoning: Some(reasoning),
-        total_tokens: input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write),
+        total_tokens: input
+            .saturating_add(output)
+            .saturating_add(cache_read)
+            .saturating_add(cache_write),
         ..Usage::zero()
     };
     usage.cost = calculate_cost(model, &usage);

@@ -1,7 +1,7 @@
 //! Deferred script answers. The handle carries all it takes to answer, so nothing is kept anywhere else.
 
 use super::directive::Directive;
-use super::producer::{Output, Producer, pending};
+use super::producer::{Output, Producer};
 use super::reply::Reply;
 use super::script::parse_script;
 use crate::hash::short_hash;
@@ -25,7 +25,12 @@ struct DeferredData {
 }
 
 /// The handle of an answer that is ready `milliseconds` after the request.
-pub(super) fn deferred_handle(model: &Model, reply: &Reply, now: Timestamp, milliseconds: u64) -> DeferredHandle {
+pub(super) fn deferred_handle(
+    model: &Model,
+    reply: &Reply,
+    now: Timestamp,
+    milliseconds: u64,
+) -> DeferredHandle {
     let data = DeferredData {
         script: reply.source.clone(),
         ordinal: reply.ordinal,
@@ -48,16 +53,20 @@ pub(super) fn deferred_handle(model: &Model, reply: &Reply, now: Timestamp, mill
 /// The answer behind a handle at `now`: still deferred, or the whole block without its pauses and `@defer` lines.
 /// Its timestamp is that of the request.
 pub fn fetch(model: &Rc<Model>, handle: &DeferredHandle, now: Timestamp) -> AssistantMessage {
-    let data = handle.data.as_ref().and_then(|data| data.to_typed::<DeferredData>().ok());
-    let block = data.as_ref().and_then(|data| parse_script(&data.script).ok()).map(|script| script.block(0));
+    let data = handle
+        .data
+        .as_ref()
+        .and_then(|data| data.to_typed::<DeferredData>().ok());
+    let block = data
+        .as_ref()
+        .and_then(|data| parse_script(&data.script).ok())
+        .map(|script| script.block(0));
     let (Some(data), Some(block)) = (data, block) else {
-        let mut message = pending(model, now);
-        message.stop_reason = StopReason::Error;
-        message.error_message = Some(format!("Unknown deferred response: {}", handle.id));
-        return message;
+        let text = format!("Unknown deferred response: {}", handle.id);
+        return model.failed_answer(now, StopReason::Error, &text);
     };
     if now < data.ready_at {
-        let mut message = pending(model, data.requested_at);
+        let mut message = model.pending_answer(data.requested_at);
         message.stop_reason = StopReason::Deferred;
         message.deferred = Some(handle.clone());
         return message;
@@ -76,7 +85,9 @@ pub fn fetch(model: &Rc<Model>, handle: &DeferredHandle, now: Timestamp) -> Assi
         Output::Event(event) => event.into_terminal(),
         Output::Pause(_) => None,
     });
-    terminal.last().unwrap_or_else(|| pending(model, data.requested_at))
+    terminal
+        .last()
+        .unwrap_or_else(|| model.pending_answer(data.requested_at))
 }
 
 /// Giving up on a deferred script answer: there is nothing to tell anybody.

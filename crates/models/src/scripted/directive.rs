@@ -3,6 +3,9 @@
 use crate::limits::{ANSWER_BYTES, SCRIPT_PAUSE_MS};
 use tidehold_delta::Json;
 
+/// Largest number of a script: far more than makes sense, and sums stay exact in JSON.
+const LARGEST_NUMBER: u64 = 1 << 40;
+
 /// What a line does. The table of docs/http.md, typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Directive {
@@ -98,7 +101,11 @@ pub fn parse_directive(line: &str) -> Result<Directive, String> {
 /// A JSON string literal stands for its value, everything else for itself.
 fn say_text(argument: &str) -> String {
     let literal = argument.trim();
-    let parsed = if literal.starts_with('"') { crate::json::parse(literal).ok() } else { None };
+    let parsed = if literal.starts_with('"') {
+        crate::json::parse(literal).ok()
+    } else {
+        None
+    };
     match parsed.as_ref().and_then(Json::as_str) {
         Some(text) => text.to_owned(),
         None => argument.to_owned(),
@@ -108,7 +115,10 @@ fn say_text(argument: &str) -> String {
 fn repeat(argument: &str) -> Result<Directive, String> {
     let (copies, text) = argument.split_once(' ').unwrap_or((argument, ""));
     let copies = integer(copies).ok_or("@repeat takes a number and a text")?;
-    let directive = Directive::Repeat { copies, text: text.to_owned() };
+    let directive = Directive::Repeat {
+        copies,
+        text: text.to_owned(),
+    };
     if directive.answer_bytes() > ANSWER_BYTES as u64 {
         return Err(format!("an answer has at most {ANSWER_BYTES} bytes"));
     }
@@ -125,11 +135,16 @@ fn call(argument: &str) -> Result<Directive, String> {
         "" => "{}",
         text => text,
     };
-    let arguments = crate::json::parse(text).map_err(|error| format!("the arguments are no JSON: {error}"))?;
+    let arguments =
+        crate::json::parse(text).map_err(|error| format!("the arguments are no JSON: {error}"))?;
     if arguments.as_object().is_none() {
         return Err("the arguments are no JSON object".to_owned());
     }
-    Ok(Directive::Call { tool: tool.to_owned(), text: text.to_owned(), arguments })
+    Ok(Directive::Call {
+        tool: tool.to_owned(),
+        text: text.to_owned(),
+        arguments,
+    })
 }
 
 fn fail(argument: &str) -> Result<Directive, String> {
@@ -144,7 +159,10 @@ fn fail(argument: &str) -> Result<Directive, String> {
 fn usage(argument: &str) -> Result<Directive, String> {
     let numbers: Vec<Option<u64>> = argument.split_whitespace().map(integer).collect();
     match numbers.as_slice() {
-        [Some(input), Some(output)] => Ok(Directive::Usage { input: *input, output: *output }),
+        [Some(input), Some(output)] => Ok(Directive::Usage {
+            input: *input,
+            output: *output,
+        }),
         _ => Err("@usage takes two numbers of tokens".to_owned()),
     }
 }
@@ -164,10 +182,10 @@ fn milliseconds(argument: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("it takes milliseconds, at most {SCRIPT_PAUSE_MS}"))
 }
 
-/// A number of plain digits that a JSON number can hold.
+/// A number of plain digits.
 fn integer(text: &str) -> Option<u64> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    text.parse().ok().filter(|number| *number <= tidehold_delta::MAX_SAFE_INTEGER)
+    text.parse().ok().filter(|number| *number <= LARGEST_NUMBER)
 }

@@ -62,7 +62,11 @@ impl Iterator for Pieces {
             Self::Copies { left: 0, .. } => None,
             Self::Copies { text, left } => {
                 *left -= 1;
-                Some(if *left == 0 { text.clone() } else { format!("{text} ") })
+                Some(if *left == 0 {
+                    text.clone()
+                } else {
+                    format!("{text} ")
+                })
             }
         }
     }
@@ -85,7 +89,10 @@ mod tests {
         check("one", &["one"]);
         check("one two  three", &["one ", "two  ", "three"]);
         check("  lead\r\n\ttab ", &["  ", "lead\r\n\t", "tab "]);
-        check("a \u{301}b \u{0}\u{1}\u{1f} 👩‍👩‍👧 é", &["a ", "\u{301}b ", "\u{0}\u{1}\u{1f} ", "👩‍👩‍👧 ", "é"]);
+        check(
+            "a \u{301}b \u{0}\u{1}\u{1f} 👩‍👩‍👧 é",
+            &["a ", "\u{301}b ", "\u{0}\u{1}\u{1f} ", "👩‍👩‍👧 ", "é"],
+        );
     }
 
     #[test]
@@ -97,7 +104,11 @@ mod tests {
 
     #[test]
     fn copies_are_joined_by_one_space() {
-        let pieces: Vec<String> = Pieces::Copies { text: "ab".into(), left: 3 }.collect();
+        let pieces: Vec<String> = Pieces::Copies {
+            text: "ab".into(),
+            left: 3,
+        }
+        .collect();
         assert_eq!(pieces, ["ab ", "ab ", "ab"]);
     }
 }

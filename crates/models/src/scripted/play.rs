@@ -1,6 +1,6 @@
 //! Performs a script against the clock.
 
-use super::producer::{Output, Producer, pending};
+use super::producer::{Output, Producer};
 use super::reply::reply;
 use crate::limits::{SCRIPT_YIELD_BYTES, SCRIPT_YIELD_EVENTS};
 use crate::message::{StopReason, Timestamp};
@@ -25,7 +25,8 @@ struct Play {
 pub fn stream(request: StreamRequest, host: Rc<dyn Host>) -> LocalBoxStream<'static, StreamEvent> {
     let now = Timestamp::try_from(host.now()).unwrap_or(Timestamp::MAX);
     if request.signal.is_aborted() {
-        return once(async move { failed(&request, now, StopReason::Aborted, "Request aborted") }).boxed_local();
+        return once(async move { failed(&request, now, StopReason::Aborted, "Request aborted") })
+            .boxed_local();
     }
     let reply = match reply(&request.messages, request.purpose, request.ordinal) {
         Ok(reply) => reply,
@@ -35,8 +36,17 @@ pub fn stream(request: StreamRequest, host: Rc<dyn Host>) -> LocalBoxStream<'sta
         }
     };
     let producer = Producer::new(request.model, reply, now);
-    let play = Play { producer, host, signal: request.signal, bytes: 0, events: 0 };
-    unfold(play, |mut play| async move { play.next().await.map(|event| (event, play)) }).boxed_local()
+    let play = Play {
+        producer,
+        host,
+        signal: request.signal,
+        bytes: 0,
+        events: 0,
+    };
+    unfold(play, |mut play| async move {
+        play.next().await.map(|event| (event, play))
+    })
+    .boxed_local()
 }
 
 impl Play {
@@ -76,8 +86,7 @@ impl Play {
 
 /// A request that fails before it is answered.
 fn failed(request: &StreamRequest, now: Timestamp, reason: StopReason, text: &str) -> StreamEvent {
-    let mut message = pending(&request.model, now);
-    message.stop_reason = reason;
-    message.error_message = Some(text.to_owned());
-    StreamEvent::Error { message: Box::new(message) }
+    StreamEvent::Error {
+        message: Box::new(request.model.failed_answer(now, reason, text)),
+    }
 }

@@ -6,7 +6,9 @@ use super::pieces::Pieces;
 use super::reply::Reply;
 use crate::cost::calculate_cost;
 use crate::estimate::estimate_answer_tokens;
-use crate::message::{AssistantMessage, StopReason, TextContent, ThinkingContent, Timestamp, ToolCall, Usage};
+use crate::message::{
+    AssistantMessage, StopReason, TextContent, ThinkingContent, Timestamp, ToolCall, Usage,
+};
 use crate::model::Model;
 use crate::partial::Partial;
 use crate::stream::StreamEvent;
@@ -25,9 +27,19 @@ pub enum Output {
 
 /// A block that is being written.
 enum Writing {
-    Text { index: usize, pieces: Pieces },
-    Thinking { index: usize, pieces: Pieces },
-    Call { index: usize, pieces: Pieces, call: Box<ToolCall> },
+    Text {
+        index: usize,
+        pieces: Pieces,
+    },
+    Thinking {
+        index: usize,
+        pieces: Pieces,
+    },
+    Call {
+        index: usize,
+        pieces: Pieces,
+        call: Box<ToolCall>,
+    },
 }
 
 /// Plays a [`Reply`]. Ends after the terminal event.
@@ -69,7 +81,7 @@ impl Producer {
             stop: None,
             finished: false,
         };
-        let message = Box::new(pending(&producer.model, timestamp));
+        let message = Box::new(producer.model.pending_answer(timestamp));
         producer.emit(StreamEvent::Start { message });
         producer
     }
@@ -101,25 +113,41 @@ impl Producer {
     /// Writes the next piece of the open block, or closes it.
     fn write(&mut self, mut writing: Writing) {
         let piece = match &mut writing {
-            Writing::Text { pieces, .. } | Writing::Thinking { pieces, .. } | Writing::Call { pieces, .. } => pieces.next(),
+            Writing::Text { pieces, .. }
+            | Writing::Thinking { pieces, .. }
+            | Writing::Call { pieces, .. } => pieces.next(),
         };
         match (writing, piece) {
             (Writing::Text { index, pieces }, Some(delta)) => {
                 self.writing = Some(Writing::Text { index, pieces });
-                self.delta(StreamEvent::TextDelta { content_index: index, delta });
+                self.delta(StreamEvent::TextDelta {
+                    content_index: index,
+                    delta,
+                });
             }
             (Writing::Thinking { index, pieces }, Some(delta)) => {
                 self.writing = Some(Writing::Thinking { index, pieces });
-                self.delta(StreamEvent::ThinkingDelta { content_index: index, delta });
+                self.delta(StreamEvent::ThinkingDelta {
+                    content_index: index,
+                    delta,
+                });
             }
             (Writing::Call { index, pieces, call }, Some(delta)) => {
                 self.writing = Some(Writing::Call { index, pieces, call });
-                self.delta(StreamEvent::ToolCallDelta { content_index: index, delta });
+                self.delta(StreamEvent::ToolCallDelta {
+                    content_index: index,
+                    delta,
+                });
             }
             (Writing::Text { .. }, None) => {}
-            (Writing::Thinking { index, .. }, None) => self.emit(StreamEvent::ThinkingEnd { content_index: index }),
+            (Writing::Thinking { index, .. }, None) => {
+                self.emit(StreamEvent::ThinkingEnd { content_index: index })
+            }
             (Writing::Call { index, call, .. }, None) => {
-                self.emit(StreamEvent::ToolCallEnd { content_index: index, tool_call: call });
+                self.emit(StreamEvent::ToolCallEnd {
+                    content_index: index,
+                    tool_call: call,
+                });
             }
         }
     }
@@ -130,10 +158,20 @@ impl Producer {
             Directive::Repeat { copies, text } => self.begin_text(Pieces::Copies { text, left: copies }),
             Directive::Think(text) => {
                 let index = self.begin_block();
-                self.emit(StreamEvent::ThinkingStart { content_index: index, block: ThinkingContent::default() });
-                self.writing = Some(Writing::Thinking { index, pieces: Pieces::of(text) });
+                self.emit(StreamEvent::ThinkingStart {
+                    content_index: index,
+                    block: ThinkingContent::default(),
+                });
+                self.writing = Some(Writing::Thinking {
+                    index,
+                    pieces: Pieces::of(text),
+                });
             }
-            Directive::Call { tool, text, arguments } => self.begin_call(tool, text, arguments),
+            Directive::Call {
+                tool,
+                text,
+                arguments,
+            } => self.begin_call(tool, text, arguments),
             Directive::Wait(milliseconds) => self.queue.push_back(Output::Pause(milliseconds)),
             Directive::Pace(milliseconds) => self.pace = milliseconds,
             Directive::Usage { input, output } => self.usage = Some((input, output)),
@@ -154,7 +192,10 @@ impl Producer {
             None => {
                 let index = self.begin_block();
                 self.open_text = Some(index);
-                self.emit(StreamEvent::TextStart { content_index: index, block: TextContent::default() });
+                self.emit(StreamEvent::TextStart {
+                    content_index: index,
+                    block: TextContent::default(),
+                });
                 index
             }
         };
@@ -164,10 +205,20 @@ impl Producer {
     fn begin_call(&mut self, tool: String, text: String, arguments: Json) {
         let index = self.begin_block();
         self.calls += 1;
-        let mut call = Box::new(ToolCall::open(format!("call_{}_{}", self.reply.seed, self.calls), tool));
-        self.emit(StreamEvent::ToolCallStart { content_index: index, block: call.clone() });
+        let mut call = Box::new(ToolCall::open(
+            format!("call_{}_{}", self.reply.seed, self.calls),
+            tool,
+        ));
+        self.emit(StreamEvent::ToolCallStart {
+            content_index: index,
+            block: call.clone(),
+        });
         call.arguments = arguments;
-        self.writing = Some(Writing::Call { index, pieces: Pieces::of(text), call });
+        self.writing = Some(Writing::Call {
+            index,
+            pieces: Pieces::of(text),
+            call,
+        });
     }
 
     /// Closes an open text and returns the place of a new block.
@@ -194,11 +245,14 @@ impl Producer {
         };
         self.close_text();
         let mut message = self.take_message();
-        let (input, output) =
-            self.usage.unwrap_or_else(|| (self.reply.input_tokens, estimate_answer_tokens(&message)));
+        let (input, output) = self
+            .usage
+            .unwrap_or_else(|| (self.reply.input_tokens, estimate_answer_tokens(&message)));
         message.usage = usage(&self.model, input, output);
         message.stop_reason = reason;
-        self.end(StreamEvent::Done { message: Box::new(message) });
+        self.end(StreamEvent::Done {
+            message: Box::new(message),
+        });
     }
 
     fn fail(&mut self, reason: StopReason, text: &str) {
@@ -208,21 +262,32 @@ impl Producer {
         }
         message.stop_reason = reason;
         message.error_message = Some(text.to_owned());
-        self.end(StreamEvent::Error { message: Box::new(message) });
+        self.end(StreamEvent::Error {
+            message: Box::new(message),
+        });
     }
 
     /// Answers with a handle. What was said before the line was said in vain: like a provider's, a deferred message
     /// has no content, and the fetched answer is the whole block.
     fn defer(&mut self, milliseconds: u64) {
-        let mut message = pending(&self.model, self.timestamp);
+        let mut message = self.model.pending_answer(self.timestamp);
         message.stop_reason = StopReason::Deferred;
-        message.deferred = Some(deferred_handle(&self.model, &self.reply, self.timestamp, milliseconds));
-        self.end(StreamEvent::Done { message: Box::new(message) });
+        message.deferred = Some(deferred_handle(
+            &self.model,
+            &self.reply,
+            self.timestamp,
+            milliseconds,
+        ));
+        self.end(StreamEvent::Done {
+            message: Box::new(message),
+        });
     }
 
     fn take_message(&mut self) -> AssistantMessage {
         let partial = std::mem::take(&mut self.partial);
-        partial.into_message().unwrap_or_else(|| pending(&self.model, self.timestamp))
+        partial
+            .into_message()
+            .unwrap_or_else(|| self.model.pending_answer(self.timestamp))
     }
 
     fn end(&mut self, event: StreamEvent) {
@@ -261,13 +326,13 @@ impl Iterator for Producer {
     }
 }
 
-/// An answer of this model before its first block.
-pub fn pending(model: &Model, timestamp: Timestamp) -> AssistantMessage {
-    AssistantMessage::pending(model.api.name(), &model.provider, &model.id, timestamp)
-}
-
 fn usage(model: &Model, input: u64, output: u64) -> Usage {
-    let mut usage = Usage { input, output, total_tokens: input.saturating_add(output), ..Usage::zero() };
+    let mut usage = Usage {
+        input,
+        output,
+        total_tokens: input.saturating_add(output),
+        ..Usage::zero()
+    };
     usage.cost = calculate_cost(model, &usage);
     usage
 }

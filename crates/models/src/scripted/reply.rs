@@ -49,33 +49,42 @@ pub fn reply(messages: &[Message], purpose: RequestPurpose, ordinal: u32) -> Res
 }
 
 fn say(text: String) -> Block {
-    Block { directives: vec![Directive::Say(text)], source: String::new() }
+    Block {
+        directives: vec![Directive::Say(text)],
+        source: String::new(),
+    }
 }
 
-/// A round is an answer followed by at least one result; results that a steering message separates from their
-/// answer's other results still count once.
+/// A round is a run of results; a system message within it does not end it.
 fn last_prompt(messages: &[Message]) -> LastPrompt {
-    let mut prompt = LastPrompt { text: String::new(), timestamp: 0, rounds: 0 };
+    let mut prompt = LastPrompt {
+        text: String::new(),
+        timestamp: 0,
+        rounds: 0,
+    };
+    let last = messages
+        .iter()
+        .rposition(|message| matches!(message, Message::User(_)));
+    if let Some(Message::User(user)) = last.and_then(|index| messages.get(index)) {
+        (prompt.text, prompt.timestamp) = (user.content.text(), user.timestamp);
+    }
     let mut in_round = false;
-    for message in messages {
-        match message {
-            Message::User(user) => {
-                prompt = LastPrompt { text: user.content.text(), timestamp: user.timestamp, rounds: 0 };
-                in_round = false;
-            }
-            Message::Assistant(_) => in_round = false,
-            Message::ToolResult(_) if !in_round => {
-                prompt.rounds += 1;
-                in_round = true;
-            }
-            Message::ToolResult(_) | Message::System(_) => {}
+    for message in messages.iter().skip(last.map_or(0, |index| index + 1)) {
+        let is_result = matches!(message, Message::ToolResult(_));
+        if is_result && !in_round {
+            prompt.rounds += 1;
         }
+        in_round = is_result || (in_round && matches!(message, Message::System(_)));
     }
     prompt
 }
 
 /// A repeated request (same committed context, same attempt) has the same seed; a later turn or attempt has not.
 fn seed(prompt: &LastPrompt, messages: usize, ordinal: u32) -> String {
-    let LastPrompt { text, timestamp, rounds } = prompt;
+    let LastPrompt {
+        text,
+        timestamp,
+        rounds,
+    } = prompt;
     short_hash(&format!("{timestamp} {messages} {rounds} {ordinal} {text}"))
 }

@@ -55,7 +55,11 @@ pub fn parse_script(text: &str) -> Result<Script, BadLine> {
     let mut bytes = 0u64;
     for (index, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let bad = |reason: String| BadLine { number: index + 1, text: line.to_owned(), reason };
+        let bad = |reason: String| BadLine {
+            number: index + 1,
+            text: line.to_owned(),
+            reason,
+        };
         match line.trim() {
             "" => {}
             "---" => {

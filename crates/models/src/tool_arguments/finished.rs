@@ -22,10 +22,16 @@ pub fn parse_tool_call_arguments(text: &str) -> FinishedArguments {
         error: Some(format!("{reason}\n\nReceived arguments:\n{text}")),
     };
     if text.trim().is_empty() {
-        return FinishedArguments { arguments: Json::empty_object(), error: None };
+        return FinishedArguments {
+            arguments: Json::empty_object(),
+            error: None,
+        };
     }
     match parse_json_with_repair(text) {
-        Ok(arguments) if arguments.as_object().is_some() => FinishedArguments { arguments, error: None },
+        Ok(arguments) if arguments.as_object().is_some() => FinishedArguments {
+            arguments,
+            error: None,
+        },
         Ok(_) => failed("Tool arguments must be a JSON object"),
         Err(error) => failed(&error.to_string()),
     }
@@ -39,7 +45,11 @@ pub fn parse_json_with_repair(text: &str) -> Result<Json, ParseError> {
         Err(error) => error,
     };
     let repaired = repair_json(text);
-    if repaired == text { Err(first) } else { parse_well_formed(&repaired) }
+    if repaired == text {
+        Err(first)
+    } else {
+        parse_well_formed(&repaired)
+    }
 }
 
 fn parse_well_formed(text: &str) -> Result<Json, ParseError> {

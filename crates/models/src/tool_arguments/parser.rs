@@ -4,7 +4,7 @@
 
 use super::text::{Literal, StringDecoder};
 use crate::limits::JSON_DEPTH;
-use tidehold_delta::{Array, Json, Object};
+use tidehold_delta::{Array, Json, Object, Path, Segment};
 
 /// Containers below this depth are reported once, when they close.
 const REPORTED_DEPTH: usize = 32;
@@ -12,29 +12,20 @@ const REPORTED_DEPTH: usize = 32;
 /// Longer unfinished numbers and words are not shown.
 const SHOWN_SCALAR_BYTES: usize = 64;
 
-/// A step into a container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PathSegment {
-    /// Member of an object.
-    Key(String),
-    /// Item of an array.
-    Index(usize),
-}
-
 /// What an append changed, for consumers that keep a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// The value at `path` is now `value`.
     Set {
         /// From the root.
-        path: Vec<PathSegment>,
+        path: Path,
         /// A scalar, or a container: empty when it just opened.
         value: Json,
     },
     /// The string at `path` grew.
     Append {
         /// From the root.
-        path: Vec<PathSegment>,
+        path: Path,
         /// What is new at its end.
         text: String,
     },
@@ -42,17 +33,28 @@ pub enum Change {
 
 #[derive(Clone, Debug)]
 enum Container {
-    Object { members: Object, key: Option<String> },
+    Object {
+        members: Object,
+        key: Option<String>,
+    },
     Array(Array),
-    /// A container where no value may stand: read and dropped.
-    Dropped,
+    /// A container where no value may stand, and this many within it: read and dropped. Counted, because `[[[[…` from a
+    /// model must cost neither stack nor memory.
+    Dropped(usize),
 }
 
 #[derive(Clone, Debug)]
 enum Token {
     None,
-    Key { text: String, decoder: StringDecoder },
-    Value { text: String, decoder: StringDecoder, reported: Option<usize> },
+    Key {
+        text: String,
+        decoder: StringDecoder,
+    },
+    Value {
+        text: String,
+        decoder: StringDecoder,
+        reported: Option<usize>,
+    },
     /// A string where no value may stand.
     DroppedString(StringDecoder),
     /// A number, a literal, or a word that is neither.
@@ -69,7 +71,11 @@ pub struct ArgumentsParser {
 
 impl Default for ArgumentsParser {
     fn default() -> Self {
-        Self { stack: Vec::new(), token: Token::None, root: None }
+        Self {
+            stack: Vec::new(),
+            token: Token::None,
+            root: None,
+        }
     }
 }
 
@@ -99,7 +105,7 @@ impl ArgumentsParser {
         };
         for container in self.stack.iter().rev() {
             shown = match container {
-                Container::Dropped => None,
+                Container::Dropped(_) => None,
                 Container::Array(items) => {
                     let mut items = items.clone();
                     items.extend(shown);
@@ -163,7 +169,13 @@ impl ArgumentsParser {
     /// A character outside strings and words.
     fn structure(&mut self, character: char, changes: &mut Vec<Change>) {
         match character {
-            '{' => self.open(Container::Object { members: Object::new(), key: None }, changes),
+            '{' => self.open(
+                Container::Object {
+                    members: Object::new(),
+                    key: None,
+                },
+                changes,
+            ),
             '[' => self.open(Container::Array(Array::new()), changes),
             '}' | ']' => self.close(changes),
             '"' => self.open_string(),
@@ -183,14 +195,17 @@ impl ArgumentsParser {
         match self.stack.last() {
             None | Some(Container::Array(_)) => true,
             Some(Container::Object { key, .. }) => key.is_some(),
-            Some(Container::Dropped) => false,
+            Some(Container::Dropped(_)) => false,
         }
     }
 
     fn open(&mut self, container: Container, changes: &mut Vec<Change>) {
+        if let Some(Container::Dropped(within)) = self.stack.last_mut() {
+            *within += 1;
+            return;
+        }
         if !self.expects_value() || self.stack.len() >= JSON_DEPTH {
-            // Dropped containers nest only as deep as they are counted, so an endless `[[[[` costs no stack.
-            self.stack.push(Container::Dropped);
+            self.stack.push(Container::Dropped(0));
             return;
         }
         if self.stack.len() < REPORTED_DEPTH {
@@ -198,17 +213,26 @@ impl ArgumentsParser {
                 Container::Array(_) => Json::array([]),
                 _ => Json::empty_object(),
             };
-            changes.push(Change::Set { path: self.path(), value: empty });
+            changes.push(Change::Set {
+                path: self.path(),
+                value: empty,
+            });
         }
         self.stack.push(container);
     }
 
     fn close(&mut self, changes: &mut Vec<Change>) {
+        if let Some(Container::Dropped(within)) = self.stack.last_mut()
+            && *within > 0
+        {
+            *within -= 1;
+            return;
+        }
         let value = match self.stack.pop() {
             None => return,
-            Some(Container::Dropped) => {
+            Some(Container::Dropped(_)) => {
                 // A container below the depth limit stands where a value was expected: its key is used up.
-                if self.expects_value() && let Some(Container::Object { key, .. }) = self.stack.last_mut() {
+                if let Some(Container::Object { key, .. }) = self.stack.last_mut() {
                     *key = None;
                 }
                 return;
@@ -217,7 +241,10 @@ impl ArgumentsParser {
             Some(Container::Object { members, .. }) => Json::Object(members),
         };
         if self.stack.len() == REPORTED_DEPTH {
-            changes.push(Change::Set { path: self.path(), value: value.clone() });
+            changes.push(Change::Set {
+                path: self.path(),
+                value: value.clone(),
+            });
         }
         self.place(value);
     }
@@ -225,21 +252,33 @@ impl ArgumentsParser {
     fn open_string(&mut self) {
         let decoder = StringDecoder::default();
         self.token = match self.stack.last() {
-            Some(Container::Dropped) => Token::DroppedString(decoder),
-            Some(Container::Object { key: None, .. }) => Token::Key { text: String::new(), decoder },
-            _ => Token::Value { text: String::new(), decoder, reported: None },
+            Some(Container::Dropped(_)) => Token::DroppedString(decoder),
+            Some(Container::Object { key: None, .. }) => Token::Key {
+                text: String::new(),
+                decoder,
+            },
+            _ => Token::Value {
+                text: String::new(),
+                decoder,
+                reported: None,
+            },
         };
     }
 
     fn finish_word(&mut self, changes: &mut Vec<Change>) {
-        let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) else { return };
+        let Token::Word(word) = std::mem::replace(&mut self.token, Token::None) else {
+            return;
+        };
         if !self.expects_value() {
             return;
         }
         match finished_scalar(&word) {
             Some(value) => {
                 if self.stack.len() <= REPORTED_DEPTH {
-                    changes.push(Change::Set { path: self.path(), value: value.clone() });
+                    changes.push(Change::Set {
+                        path: self.path(),
+                        value: value.clone(),
+                    });
                 }
                 self.place(value);
             }
@@ -262,7 +301,7 @@ impl ArgumentsParser {
                     members.insert(key, value);
                 }
             }
-            Some(Container::Dropped) => {}
+            Some(Container::Dropped(_)) => {}
         }
     }
 
@@ -271,30 +310,38 @@ impl ArgumentsParser {
         if self.stack.len() > REPORTED_DEPTH {
             return;
         }
-        let Token::Value { text, reported, .. } = &mut self.token else { return };
+        let Token::Value { text, reported, .. } = &mut self.token else {
+            return;
+        };
         let known = reported.replace(text.len());
         match known {
             None => {
                 let value = Json::from(&*text);
-                changes.push(Change::Set { path: self.path(), value });
+                changes.push(Change::Set {
+                    path: self.path(),
+                    value,
+                });
             }
             Some(known) => {
                 let new = text.get(known..).unwrap_or_default().to_owned();
                 if !new.is_empty() {
-                    changes.push(Change::Append { path: self.path(), text: new });
+                    changes.push(Change::Append {
+                        path: self.path(),
+                        text: new,
+                    });
                 }
             }
         }
     }
 
     /// Where the next value goes.
-    fn path(&self) -> Vec<PathSegment> {
+    fn path(&self) -> Path {
         self.stack
             .iter()
             .map(|container| match container {
-                Container::Array(items) => PathSegment::Index(items.len()),
-                Container::Object { key, .. } => PathSegment::Key(key.clone().unwrap_or_default()),
-                Container::Dropped => PathSegment::Index(0),
+                Container::Array(items) => Segment::Index(items.len() as u64),
+                Container::Object { key, .. } => Segment::Key(key.as_deref().unwrap_or_default().into()),
+                Container::Dropped(_) => Segment::Index(0),
             })
             .collect()
     }
@@ -302,7 +349,9 @@ impl ArgumentsParser {
 
 /// White space and structure end a word, everything else is part of it.
 fn is_word(character: char) -> bool {
-    !matches!(character, '{' | '}' | '[' | ']' | ',' | ':' | '"') && !character.is_whitespace() && character != '\u{feff}'
+    !matches!(character, '{' | '}' | '[' | ']' | ',' | ':' | '"')
+        && !character.is_whitespace()
+        && character != '\u{feff}'
 }
 
 fn finished_scalar(word: &str) -> Option<Json> {
@@ -316,12 +365,19 @@ fn finished_scalar(word: &str) -> Option<Json> {
 
 /// A literal shows from its first letter on, a number while it is one, also with a dangling exponent.
 fn unfinished_scalar(word: &str) -> Option<Json> {
-    for (literal, value) in [("true", Json::Bool(true)), ("false", Json::Bool(false)), ("null", Json::Null)] {
+    for (literal, value) in [
+        ("true", Json::Bool(true)),
+        ("false", Json::Bool(false)),
+        ("null", Json::Null),
+    ] {
         if literal.starts_with(word) {
             return Some(value);
         }
     }
-    let mantissa = word.strip_suffix(['+', '-']).filter(|rest| rest.ends_with(['e', 'E'])).unwrap_or(word);
+    let mantissa = word
+        .strip_suffix(['+', '-'])
+        .filter(|rest| rest.ends_with(['e', 'E']))
+        .unwrap_or(word);
     number(mantissa.strip_suffix(['e', 'E']).unwrap_or(mantissa))
 }
 
@@ -343,4 +399,52 @@ fn number(text: &str) -> Option<Json> {
         && exponent.is_none_or(|exponent| all_digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)));
     let value = if valid { text.parse::<f64>().ok() } else { None };
     value.filter(|value| value.is_finite()).map(Json::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pieces: &[&str], expected: &str) {
+        let mut parser = ArgumentsParser::default();
+        for piece in pieces {
+            parser.append(piece);
+        }
+        assert_eq!(parser.snapshot().unwrap_or_default().to_string(), expected);
+    }
+
+    #[test]
+    fn impossible_values_are_dropped_with_everything_in_them() {
+        check(&["{[1,{\"x\":2}],\"a\":1}"], r#"{"a":1}"#);
+        check(&["{\"a\":,\"b\":2,{\"c\":[3]}}"], r#"{"b":2}"#);
+        check(&["{\"a\":x{\"b\":1},\"c\":2}"], r#"{"c":2}"#);
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = "[".repeat(1_000_000);
+        let mut parser = ArgumentsParser::default();
+        parser.append(&deep);
+        let mut shown = parser.snapshot();
+        let mut depth = 0;
+        while let Some(inner) = shown.as_ref().and_then(|value| value.index(0).cloned()) {
+            (shown, depth) = (Some(inner), depth + 1);
+        }
+        assert_eq!(depth, JSON_DEPTH - 1);
+        parser.append(&"]".repeat(1_000_000));
+        assert!(parser.snapshot().is_some_and(|value| value.as_array().is_some()));
+    }
+
+    #[test]
+    fn containers_far_down_are_reported_when_they_close() {
+        let open = "{\"a\":".repeat(33);
+        let mut parser = ArgumentsParser::default();
+        assert_eq!(parser.append(&open).len(), 32);
+        assert!(parser.append("1, \"b\": \"x").is_empty());
+        let closed = parser.append("\"}");
+        assert!(
+            matches!(closed.as_slice(), [Change::Set { path, value }] if path.len() == 32 && value.get("b").is_some())
+        );
+    }
 }

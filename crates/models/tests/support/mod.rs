@@ -1,6 +1,8 @@
 //! A virtual clock and a loop that drives one future against it.
 #![allow(dead_code)]
 
+pub mod scripted;
+
 use futures::future::{FutureExt, LocalBoxFuture};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -81,7 +83,7 @@ impl Host for VirtualHost {
     }
 
     fn spawn(&self, _future: LocalBoxFuture<'static, ()>) {
-        panic!("no model spawns");
+        unreachable!("no model spawns");
     }
 
     fn entropy(&self, bytes: &mut [u8]) {

@@ -35,7 +35,11 @@ impl Tally {
             return;
         };
         let (mut run, mut left_out) = (0, 0);
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        for (index, line) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty())
+        {
             let outcome = match Json::parse(line, DEPTH) {
                 Ok(case) => catch_unwind(AssertUnwindSafe(|| check(&case)))
                     .unwrap_or_else(|_| Outcome::Differs("panicked, see above".to_owned())),
@@ -69,6 +73,18 @@ pub fn same(actual: &Json, expected: &Json) -> Outcome {
     if actual == expected {
         return Outcome::Agrees;
     }
-    let cut = |value: &Json| value.to_string().chars().take(600).collect::<String>();
-    Outcome::Differs(format!("\n  got  {}\n  want {}", cut(actual), cut(expected)))
+    // Shown from a little before the first difference, which is what a reader needs.
+    let (actual, expected) = (actual.to_string(), expected.to_string());
+    let common = actual
+        .chars()
+        .zip(expected.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let cut = |text: &str| {
+        text.chars()
+            .skip(common.saturating_sub(100))
+            .take(400)
+            .collect::<String>()
+    };
+    Outcome::Differs(format!("\n  got  …{}\n  want …{}", cut(&actual), cut(&expected)))
 }

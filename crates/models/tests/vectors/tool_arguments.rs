@@ -2,13 +2,15 @@
 
 use crate::pure::{member, pure, text};
 use crate::reader::{Outcome, Tally, same};
-use tidehold_delta::Json;
+use tidehold_delta::{Json, Segment};
 use tidehold_models::partial::shown_arguments;
 use tidehold_models::tool_arguments::repair::repair_json;
-use tidehold_models::tool_arguments::{ArgumentsParser, Change, PathSegment, parse_tool_call_arguments};
+use tidehold_models::tool_arguments::{ArgumentsParser, Change, parse_tool_call_arguments};
 
 pub fn run(tally: &mut Tally) {
-    tally.file("repairJson", |case| pure(case, |input| repair_json(&text(input, "json"))));
+    tally.file("repairJson", |case| {
+        pure(case, |input| repair_json(&text(input, "json")))
+    });
     tally.file("parseToolCallArguments", |case| {
         finished(&text(&member(case, "input"), "json"), &member(case, "output"))
     });
@@ -19,7 +21,10 @@ pub fn run(tally: &mut Tally) {
 
 fn finished(text: &str, expected: &Json) -> Outcome {
     let actual = parse_tool_call_arguments(text);
-    match (expected.get("argumentsError").and_then(Json::as_str), actual.error) {
+    match (
+        expected.get("argumentsError").and_then(Json::as_str),
+        actual.error,
+    ) {
         (None, None) => same(&actual.arguments, &member(expected, "arguments")),
         (Some(expected), Some(actual)) => same_error(&actual, expected),
         (expected, actual) => Outcome::Differs(format!("{text}: got {actual:?}, want {expected:?}")),
@@ -31,10 +36,16 @@ fn same_error(actual: &str, expected: &str) -> Outcome {
     let marker = "\n\nReceived arguments:\n";
     let (reason, rest) = expected.split_once(marker).expect("a framed error");
     let own = "Tool arguments must be a JSON object";
-    let agrees = actual.split_once(marker).is_some_and(|(actual_reason, actual_rest)| {
-        actual_rest == rest && (reason == own) == (actual_reason == own)
-    });
-    if agrees { Outcome::Agrees } else { Outcome::Differs(format!("got {actual}, want {expected}")) }
+    let agrees = actual
+        .split_once(marker)
+        .is_some_and(|(actual_reason, actual_rest)| {
+            actual_rest == rest && (reason == own) == (actual_reason == own)
+        });
+    if agrees {
+        Outcome::Agrees
+    } else {
+        Outcome::Differs(format!("got {actual}, want {expected}"))
+    }
 }
 
 fn streaming(case: &Json) -> Outcome {
@@ -60,18 +71,22 @@ fn streaming(case: &Json) -> Outcome {
 }
 
 fn change(change: &Change) -> Json {
-    let path_json = |path: &[PathSegment]| {
+    let path_json = |path: &[Segment]| {
         Json::array(path.iter().map(|segment| match segment {
-            PathSegment::Key(key) => Json::from(key),
-            PathSegment::Index(index) => Json::from(*index),
+            Segment::Key(key) => Json::from(key),
+            Segment::Index(index) => Json::from(*index),
         }))
     };
     match change {
-        Change::Set { path, value } => {
-            Json::object([("kind", Json::from("set")), ("path", path_json(path)), ("value", value.clone())])
-        }
-        Change::Append { path, text } => {
-            Json::object([("kind", Json::from("append")), ("path", path_json(path)), ("text", Json::from(text))])
-        }
+        Change::Set { path, value } => Json::object([
+            ("kind", Json::from("set")),
+            ("path", path_json(path)),
+            ("value", value.clone()),
+        ]),
+        Change::Append { path, text } => Json::object([
+            ("kind", Json::from("append")),
+            ("path", path_json(path)),
+            ("text", Json::from(text)),
+        ]),
     }
 }

@@ -74,6 +74,11 @@ impl Inner {
 }
 
 impl Session {
+    /// Ends the session because of a component's own bookkeeping, as a storage failure does (spec 10.1).
+    pub fn fail(&self, reason: String) {
+        self.0.fail(StorageError::Backend(reason));
+    }
+
     /// Whether calls are still admitted, else why not.
     pub fn health(&self) -> Result<(), SessionError> {
         self.0.health.borrow().check()

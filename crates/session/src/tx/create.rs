@@ -184,7 +184,7 @@ impl Tx {
     }
 
     /// The task as this transaction would leave it, falling back to committed state. Not a caller table read.
-    pub(crate) async fn candidate_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
+    pub async fn candidate_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
         let staged = self.0.state.borrow().tasks.get(&id).map(|candidate| candidate.after.clone());
         match staged {
             Some(record) => Ok(Some(record)),

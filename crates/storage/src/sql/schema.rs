@@ -88,3 +88,56 @@ pub(super) fn create(driver: &dyn SqlDriver, incarnation: &str, marks: Marks) ->
 pub(super) fn set_marks(driver: &dyn SqlDriver, marks: Marks) -> Result<(), StorageError> {
     write(driver, &sql::SET_MARKS, &[bound(marks.id), bound(marks.seq)])
 }
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::super::native::NativeDriver;
+    use super::super::statements::Bill;
+    use super::*;
+
+    static ADD_COLUMN: Statement = Statement {
+        id: usize::MAX,
+        sql: "ALTER TABLE meta ADD COLUMN extra INTEGER",
+        bill: Bill { rows: 0, unless_null: &[] },
+    };
+    static BROKEN: Statement = Statement { sql: "CREATE TABLE meta (id)", ..ADD_COLUMN };
+
+    fn created() -> NativeDriver {
+        let driver = NativeDriver::in_memory().unwrap();
+        let create = &mut || {
+            let created = create(&driver, "test", Marks { id: 10, seq: 20 });
+            created.map_err(|error| SqlError(error.to_string()))
+        };
+        driver.transaction(create).unwrap();
+        driver
+    }
+
+    fn stored_schema(driver: &NativeDriver) -> u64 {
+        Reader::over(driver).first(&sql::META, &[]).unwrap().unwrap().number().unwrap()
+    }
+
+    #[test]
+    fn a_created_schema_opens() {
+        let meta = open(&created()).unwrap().unwrap();
+        assert_eq!((&*meta.incarnation, meta.marks), ("test", Marks { id: 10, seq: 20 }));
+        assert!(open(&NativeDriver::in_memory().unwrap()).unwrap().is_none());
+    }
+
+    #[test]
+    fn migrations_run_from_the_stored_schema_on() {
+        let driver = created();
+        let migrations: &[&[&'static Statement]] = &[&[&BROKEN], &[&ADD_COLUMN], &[]];
+        migrate(&driver, migrations, 1).unwrap();
+        assert_eq!(stored_schema(&driver), 3);
+        driver.with(|connection| connection.execute("UPDATE meta SET extra = 1", [])).unwrap();
+    }
+
+    #[test]
+    fn a_failing_migration_changes_nothing() {
+        let driver = created();
+        let migrations: &[&[&'static Statement]] = &[&[], &[&ADD_COLUMN], &[&BROKEN]];
+        assert!(migrate(&driver, migrations, 1).is_err());
+        assert_eq!(stored_schema(&driver), 1);
+        assert!(driver.with(|connection| connection.execute("UPDATE meta SET extra = 1", [])).is_err());
+    }
+}

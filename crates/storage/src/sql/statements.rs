@@ -6,7 +6,8 @@
 //!
 //! Rows written are the bill: an insert costs 1 + the indexes that take the row, a delete 1, an update 1 plus 1 for each
 //! index that takes the changed row. Leaving an index is free. Hence the partial indexes below, and updates that do
-//! not mention indexed columns unless those change. `rowid` is part of every index, so indexes end in id order.
+//! not mention indexed columns unless those change. `rowid` is part of every index, so indexes end in id order. Each
+//! [`Bill`] below was compared with `rowsWritten` of workerd (2026-04); the whole schema costs 24 rows, once.
 //!
 //! `kind`, `key` and `request` columns hold the JSON form of the text: no control character reaches a driver.
 

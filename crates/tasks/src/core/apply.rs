@@ -43,7 +43,9 @@ pub struct Changes {
 pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -> Changes {
     let mut changes = Changes::default();
     for conversation in &publication.conversations {
-        state.forest.insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
+        state
+            .forest
+            .insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
     }
     for submission in &publication.submissions {
         if matches!(submission.state, SubmissionState::Input(InputStatus::Queued)) {
@@ -75,8 +77,13 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     let known = state.tasks.remove(&id);
     let mut task = admit(record, oracle.assess, known);
     if is_running(record) && task.invocation.is_none() && (oracle.starting)(id) {
-        let mode = if record.abort_requested { Mode::Abort } else { Mode::Run };
+        let mode = if record.abort_requested {
+            Mode::Abort
+        } else {
+            Mode::Run
+        };
         task.invocation = Some(mode);
+        task.recovered = false;
         changes.started.push((id, mode));
     }
     let marked = record.abort_requested && !before.is_some_and(|before| before.abort_requested);
@@ -99,7 +106,9 @@ fn admit(
     assess: &dyn Fn(&TaskRecord) -> Assessment,
     known: Option<LiveTask>,
 ) -> LiveTask {
-    let (invocation, recovered) = known.as_ref().map_or((None, false), |task| (task.invocation, task.recovered));
+    let (invocation, recovered) = known
+        .as_ref()
+        .map_or((None, false), |task| (task.invocation, task.recovered));
     // What was read stays read while it is unchanged: a mark or poke decodes nothing, a migration is not tried again.
     let unchanged = known.filter(|known| same_source(&known.record, record));
     let (fit, wake) = match unchanged {
@@ -109,7 +118,13 @@ fn admit(
             (fit, wake)
         }
     };
-    LiveTask { record: Rc::clone(record), fit, wake, invocation, recovered }
+    LiveTask {
+        record: Rc::clone(record),
+        fit,
+        wake,
+        invocation,
+        recovered,
+    }
 }
 
 fn same_source(a: &TaskRecord, b: &TaskRecord) -> bool {
@@ -127,7 +142,10 @@ pub fn admit_recovered(
     assess: &dyn Fn(&TaskRecord) -> Assessment,
 ) {
     state.forest.insert(record.id, node_of(&record));
-    let task = LiveTask { recovered: true, ..admit(&record, assess, None) };
+    let task = LiveTask {
+        recovered: true,
+        ..admit(&record, assess, None)
+    };
     state.tasks.insert(record.id, task);
 }
 

@@ -1,8 +1,8 @@
 //! An outcome meets the work below it: hold or end (spec 5.5, rule 1).
 
 use crate::core::forest::{Forest, Life, node_of};
-use crate::core::state::State;
 use crate::core::sabotage::Sabotage;
+use crate::core::state::State;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationRecord, TaskOutcome, TaskRecord, TaskState};
 
@@ -24,7 +24,9 @@ pub fn candidate<'a>(
 
 /// Live ordinary owned work of a task in a forest, in id order.
 pub fn live_below(forest: &Forest, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
-    forest.live().filter(move |below| forest.ordinary_owners(*below).any(|owner| owner == id))
+    forest
+        .live()
+        .filter(move |below| forest.ordinary_owners(*below).any(|owner| owner == id))
 }
 
 /// The state an outcome takes in the candidate forest.
@@ -42,6 +44,8 @@ pub fn ending(state: &State, forest: &Forest, id: TaskId, outcome: TaskOutcome) 
 impl Forest {
     /// Live tasks in id order.
     pub fn live(&self) -> impl Iterator<Item = TaskId> + '_ {
-        self.iter().filter(|(_, node)| node.life == Life::Live).map(|(id, _)| id)
+        self.iter()
+            .filter(|(_, node)| node.life == Life::Live)
+            .map(|(id, _)| id)
     }
 }

@@ -54,7 +54,9 @@ pub struct Forest {
 /// The place of a record.
 pub fn node_of(record: &TaskRecord) -> Node {
     let life = match &record.state {
-        TaskState::Terminal { outcome: TaskOutcome::Completed { .. } } => Life::Completed,
+        TaskState::Terminal {
+            outcome: TaskOutcome::Completed { .. },
+        } => Life::Completed,
         TaskState::Terminal { .. } => Life::Unsuccessful,
         _ => Life::Live,
     };
@@ -102,8 +104,14 @@ impl Forest {
     pub fn above(&self, id: TaskId) -> Above {
         match self.nodes.get(&id) {
             None => Above::Unknown(Missing::Task(id)),
-            Some(Node { owner: Some(owner), .. }) => self.known(*owner),
-            Some(Node { owner: None, conversation, .. }) => self.above_conversation(*conversation),
+            Some(Node {
+                owner: Some(owner), ..
+            }) => self.known(*owner),
+            Some(Node {
+                owner: None,
+                conversation,
+                ..
+            }) => self.above_conversation(*conversation),
         }
     }
 
@@ -117,7 +125,11 @@ impl Forest {
     }
 
     fn known(&self, id: TaskId) -> Above {
-        if self.nodes.contains_key(&id) { Above::Task(id) } else { Above::Unknown(Missing::Task(id)) }
+        if self.nodes.contains_key(&id) {
+            Above::Task(id)
+        } else {
+            Above::Unknown(Missing::Task(id))
+        }
     }
 
     /// The tasks whose ordinary owned work contains `id`, nearest first: none for a background task; the walk ends at the
@@ -136,7 +148,9 @@ impl Forest {
     fn chain(&self, start: Option<Above>) -> impl Iterator<Item = TaskId> + '_ {
         let mut next = start;
         std::iter::from_fn(move || {
-            let Some(Above::Task(owner)) = next else { return None };
+            let Some(Above::Task(owner)) = next else {
+                return None;
+            };
             let stop = self.nodes.get(&owner).is_none_or(|node| node.background);
             next = if stop { None } else { Some(self.above(owner)) };
             Some(owner)
@@ -199,7 +213,12 @@ impl Forest {
                 above = self.above(owner);
             }
         }
-        kept_conversations.extend(kept_tasks.iter().filter_map(|id| self.nodes.get(id)).map(|n| n.conversation));
+        kept_conversations.extend(
+            kept_tasks
+                .iter()
+                .filter_map(|id| self.nodes.get(id))
+                .map(|n| n.conversation),
+        );
         self.nodes.retain(|id, _| kept_tasks.contains(id));
         self.conversations.retain(|id, _| kept_conversations.contains(id));
     }

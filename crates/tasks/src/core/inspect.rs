@@ -30,24 +30,41 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
     if task.record.abort_requested {
         let on: Vec<TaskId> = live_below(&state.forest, id).collect();
         if !on.is_empty() {
-            return TaskInspectionState::Waiting { on, until: None, external: false };
+            return TaskInspectionState::Waiting {
+                on,
+                until: None,
+                external: false,
+            };
         }
     } else if let TaskState::Waiting { on, until, .. } = &task.record.state
         && readiness(state, task, now) != Readiness::Ready
     {
         let on: Vec<TaskId> = on.iter().copied().filter(|id| state.is_live(*id)).collect();
-        return TaskInspectionState::Waiting { on, until: *until, external: false };
+        return TaskInspectionState::Waiting {
+            on,
+            until: *until,
+            external: false,
+        };
     }
     match &task.fit {
-        Fit::Blocked { reason, error } => TaskInspectionState::Blocked { reason: *reason, error: error.clone() },
+        Fit::Blocked { reason, error } => TaskInspectionState::Blocked {
+            reason: *reason,
+            error: error.clone(),
+        },
         fit => match readiness(state, task, now) {
-            Readiness::Until(at) if !task.record.abort_requested => {
-                TaskInspectionState::Waiting { on: Vec::new(), until: Some(at), external: false }
-            }
-            Readiness::Parked if !task.record.abort_requested => {
-                TaskInspectionState::Waiting { on: Vec::new(), until: None, external: true }
-            }
-            _ => TaskInspectionState::Ready { migrates: matches!(fit, Fit::Untried | Fit::Migrated { .. }) },
+            Readiness::Until(at) if !task.record.abort_requested => TaskInspectionState::Waiting {
+                on: Vec::new(),
+                until: Some(at),
+                external: false,
+            },
+            Readiness::Parked if !task.record.abort_requested => TaskInspectionState::Waiting {
+                on: Vec::new(),
+                until: None,
+                external: true,
+            },
+            _ => TaskInspectionState::Ready {
+                migrates: matches!(fit, Fit::Untried | Fit::Migrated { .. }),
+            },
         },
     }
 }

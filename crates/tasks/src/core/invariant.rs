@@ -14,7 +14,11 @@ pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), St
             Some(at) => Err(format!("nothing is live, yet an alarm is set for {at}")),
         };
     }
-    match state.tasks.iter().find_map(|(id, task)| needs(state, *id, task, now)) {
+    match state
+        .tasks
+        .iter()
+        .find_map(|(id, task)| needs(state, *id, task, now))
+    {
         None => Ok(()),
         Some((id, at)) => match alarm {
             // A watchdog may sit beyond a time that has passed; nothing else may be later than the task's own time.
@@ -49,5 +53,8 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
 }
 
 fn is_leaf(state: &State, id: TaskId) -> bool {
-    !state.tasks.keys().any(|below| state.forest.ordinary_owners(*below).any(|owner| owner == id))
+    !state
+        .tasks
+        .keys()
+        .any(|below| state.forest.ordinary_owners(*below).any(|owner| owner == id))
 }

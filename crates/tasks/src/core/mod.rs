@@ -16,7 +16,8 @@ pub mod sabotage;
 pub mod scope;
 pub mod state;
 pub mod step;
-#[cfg(test)]
-pub(crate) mod testing;
 pub mod waits;
 pub mod wake;
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use crate::core::forest::Missing;
 use crate::core::reconcile::{Reconcile, reconcile};
 use crate::core::reserve::{Reservation, reserve};
-use crate::core::state::{Stage, State};
+use crate::core::state::{LiveTask, Stage, State};
 use std::collections::BTreeSet;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
@@ -19,7 +19,7 @@ pub struct Plan {
     pub reservations: Vec<Reservation>,
     /// Owners that live ordinary work holds.
     pub holding: BTreeSet<TaskId>,
-    /// The restart marks of this open are still to be derived.
+    /// Resuming will set restart marks.
     pub restarts: bool,
 }
 
@@ -31,11 +31,7 @@ pub fn plan(state: &State, now: Millis) -> Plan {
         reconcile: reconcile(state),
         reservations: reserve(state, now),
         holding: state.holding(),
-        restarts: state.stage == Stage::Restarting
-            || (state.stage == Stage::Paused
-                && state.tasks.values().any(|task| {
-                    task.recovered && task.record.abandon_on_restart && !task.record.abort_requested
-                })),
+        restarts: state.stage == Stage::Paused && state.tasks.values().any(LiveTask::awaits_restart_mark),
     }
 }
 

@@ -2,14 +2,14 @@
 //! hold is over. One commit performs all of it.
 
 use crate::core::forest::Forest;
-use crate::core::state::{Stage, State};
 use crate::core::sabotage::Sabotage;
+use crate::core::state::{Stage, State};
 use std::collections::{BTreeMap, BTreeSet};
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
 
 /// One write of a reconcile commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reconcile {
     /// The conversation's queued inputs become unanswered.
     Withdraw(ConversationId),
@@ -27,14 +27,20 @@ pub fn reconcile(state: &State) -> Vec<Reconcile> {
     let marks = marks.into_iter().filter(|(id, _)| !finalized.contains(id));
     let marks = marks.map(|(id, reason)| Reconcile::Mark(id, reason));
     // Withdrawals first: they may read documents of runs that a final record retires.
-    withdrawals.chain(marks).chain(finalized.iter().copied().map(Reconcile::Finalize)).collect()
+    withdrawals
+        .chain(marks)
+        .chain(finalized.iter().copied().map(Reconcile::Finalize))
+        .collect()
 }
 
 /// New marks by task; a request beats a restart.
 fn marks(state: &State) -> BTreeMap<TaskId, Option<AbortMarkReason>> {
     let mut marks = BTreeMap::new();
     if state.stage == Stage::Restarting {
-        let abandoned = state.tasks.iter().filter(|(_, task)| task.recovered && task.record.abandon_on_restart);
+        let abandoned = state
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.recovered && task.record.abandon_on_restart);
         marks.extend(abandoned.map(|(id, _)| (*id, Some(AbortMarkReason::Restart))));
     }
     for id in state.tasks.keys() {
@@ -86,7 +92,11 @@ fn fail_fast_losers(state: &State) -> BTreeSet<TaskId> {
     let mut losers = BTreeSet::new();
     for (_, on) in state.fail_fast_waits() {
         if on.iter().any(|id| has_failed(state, *id)) {
-            losers.extend(on.iter().copied().filter(|id| state.is_live(*id) && !has_failed(state, *id)));
+            losers.extend(
+                on.iter()
+                    .copied()
+                    .filter(|id| state.is_live(*id) && !has_failed(state, *id)),
+            );
         }
     }
     losers
@@ -95,8 +105,13 @@ fn fail_fast_losers(state: &State) -> BTreeSet<TaskId> {
 fn has_failed(state: &State, id: TaskId) -> bool {
     use crate::core::forest::Life;
     match state.record(id) {
-        Some(record) => record.outcome().is_some_and(|held| !matches!(held, TaskOutcome::Completed { .. })),
-        None => state.forest.node(id).is_some_and(|node| node.life == Life::Unsuccessful),
+        Some(record) => record
+            .outcome()
+            .is_some_and(|held| !matches!(held, TaskOutcome::Completed { .. })),
+        None => state
+            .forest
+            .node(id)
+            .is_some_and(|node| node.life == Life::Unsuccessful),
     }
 }
 
@@ -111,8 +126,11 @@ fn finalized(state: &State) -> BTreeSet<TaskId> {
     let mut done = BTreeSet::new();
     loop {
         let holding = holding_without(&state.forest, state, &done);
-        let more: Vec<TaskId> =
-            completing.iter().copied().filter(|id| !done.contains(id) && !holding.contains(id)).collect();
+        let more: Vec<TaskId> = completing
+            .iter()
+            .copied()
+            .filter(|id| !done.contains(id) && !holding.contains(id))
+            .collect();
         if more.is_empty() {
             return done;
         }

@@ -1,7 +1,7 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
-use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
 use crate::core::sabotage::Sabotage;
+use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
 use std::collections::BTreeSet;
@@ -33,7 +33,11 @@ pub enum Readiness {
 /// Everything the next reservation commit does, in id order.
 pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
     let holding = state.holding();
-    state.tasks.iter().filter_map(|(id, task)| reserve_one(state, &holding, *id, task, now)).collect()
+    state
+        .tasks
+        .iter()
+        .filter_map(|(id, task)| reserve_one(state, &holding, *id, task, now))
+        .collect()
 }
 
 fn reserve_one(
@@ -46,7 +50,11 @@ fn reserve_one(
     if task.invocation.is_some() || task.record.outcome().is_some() {
         return None;
     }
-    let mode = if task.record.abort_requested { Mode::Abort } else { Mode::Run };
+    let mode = if task.record.abort_requested {
+        Mode::Abort
+    } else {
+        Mode::Run
+    };
     match mode {
         Mode::Abort if is_held(state, holding, id) => return None,
         // Only its abort handler may run, once the cascade has marked it.
@@ -111,5 +119,9 @@ fn until_or_ready(state: &State, at: Millis, now: Millis) -> Readiness {
     if state.sabotaged(Sabotage::EarlyWake) {
         return Readiness::Ready;
     }
-    if now >= at { Readiness::Ready } else { Readiness::Until(at) }
+    if now >= at {
+        Readiness::Ready
+    } else {
+        Readiness::Until(at)
+    }
 }

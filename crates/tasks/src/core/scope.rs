@@ -23,7 +23,11 @@ pub enum Boundaries {
 /// Live tasks that the traversal reaches, in id order. A task whose chain is not loaded counts as reached, so that idle is
 /// never reported early.
 pub fn live_tasks(state: &State, start: Start, boundaries: Boundaries) -> impl Iterator<Item = TaskId> + '_ {
-    state.tasks.keys().copied().filter(move |id| reaches_task(state, *id, start, boundaries))
+    state
+        .tasks
+        .keys()
+        .copied()
+        .filter(move |id| reaches_task(state, *id, start, boundaries))
 }
 
 /// Whether the traversal contains no live task.

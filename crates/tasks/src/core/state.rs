@@ -45,7 +45,7 @@ pub struct LiveTask {
     pub wake: Wake,
     /// The active invocation.
     pub invocation: Option<Mode>,
-    /// Live when this scheduler opened.
+    /// Live when this scheduler opened, and not started since.
     pub recovered: bool,
 }
 
@@ -64,8 +64,15 @@ pub enum Fit {
     /// Stored by an older version; no migration was tried under the present definition.
     Untried,
     /// Migrated in memory; the reservation stores it.
-    Migrated { version: u32, input: Json, checkpoint: Json },
-    Blocked { reason: BlockedReason, error: Option<Text> },
+    Migrated {
+        version: u32,
+        input: Json,
+        checkpoint: Json,
+    },
+    Blocked {
+        reason: BlockedReason,
+        error: Option<Text>,
+    },
 }
 
 /// Conversations that may hold queued inputs.
@@ -117,8 +124,11 @@ impl State {
 
     /// Edges and outcomes that decisions need and the mirror does not know.
     pub fn missing(&self) -> BTreeSet<Missing> {
-        let mut missing: BTreeSet<Missing> =
-            self.tasks.keys().filter_map(|id| self.forest.missing(*id)).collect();
+        let mut missing: BTreeSet<Missing> = self
+            .tasks
+            .keys()
+            .filter_map(|id| self.forest.missing(*id))
+            .collect();
         if self.has_intent() {
             let queues = self.queues.conversations.iter();
             missing.extend(queues.filter_map(|id| self.forest.missing_above_conversation(*id)));
@@ -138,23 +148,35 @@ impl State {
 
     /// Waiting tasks that share the fate of what they wait for, and that. An abort mark ends the wait.
     pub fn fail_fast_waits(&self) -> impl Iterator<Item = (TaskId, &Vec<TaskId>)> {
-        self.tasks.iter().filter_map(|(id, task)| match &task.record.state {
-            TaskState::Waiting { on, policy: JoinPolicy::FailFast, .. } if !task.record.abort_requested => {
-                Some((*id, on))
-            }
-            _ => None,
-        })
+        self.tasks
+            .iter()
+            .filter_map(|(id, task)| match &task.record.state {
+                TaskState::Waiting {
+                    on,
+                    policy: JoinPolicy::FailFast,
+                    ..
+                } if !task.record.abort_requested => Some((*id, on)),
+                _ => None,
+            })
     }
 
     /// Forgets ended owners that nothing live is below.
     pub fn prune(&mut self) {
         let live: BTreeSet<TaskId> = self.tasks.keys().copied().collect();
-        let joined = self.fail_fast_waits().flat_map(|(_, on)| on.iter().copied()).collect();
+        let joined = self
+            .fail_fast_waits()
+            .flat_map(|(_, on)| on.iter().copied())
+            .collect();
         self.forest.retain(&live, &self.queues.conversations, &joined);
     }
 }
 
 impl LiveTask {
+    /// Whether the first pass after the open abandons it.
+    pub fn awaits_restart_mark(&self) -> bool {
+        self.recovered && self.record.abandon_on_restart && !self.record.abort_requested
+    }
+
     /// Whether no installed definition can take it.
     pub fn blocked(&self) -> Option<BlockedReason> {
         match &self.fit {

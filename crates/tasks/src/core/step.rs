@@ -38,25 +38,42 @@ pub enum Verdict {
 
 /// The first rule that matches. `returned` is `None` before the first handler: then only rules 1 to 3 apply.
 pub fn step(record: &TaskRecord, around: Surroundings, returned: Option<Returned<'_>>) -> Verdict {
-    let TaskState::Running { checkpoint } = &record.state else { return Verdict::Stop };
+    let TaskState::Running { checkpoint } = &record.state else {
+        return Verdict::Stop;
+    };
     if around.mode == Mode::Run && (record.abort_requested || around.below_intent) {
         return Verdict::Stop;
     }
-    let Some(returned) = returned else { return Verdict::Go };
+    let Some(returned) = returned else {
+        return Verdict::Go;
+    };
     match (returned.error, around.mode) {
         (Some(error), _) => Verdict::Fault(error.into()),
         (None, Mode::Abort) => Verdict::Fault(missing_outcome(record)),
-        (None, Mode::Run) if checkpoint == returned.checkpoint => Verdict::Fault(no_progress(record, checkpoint)),
+        (None, Mode::Run) if checkpoint == returned.checkpoint => {
+            Verdict::Fault(no_progress(record, checkpoint))
+        }
         (None, Mode::Run) if around.may_hand_over => Verdict::HandOver,
         (None, Mode::Run) => Verdict::Go,
     }
 }
 
 fn no_progress(record: &TaskRecord, checkpoint: &Json) -> Text {
-    let phase = checkpoint.get("phase").and_then(Json::as_str).unwrap_or("unnamed");
-    format!("task {} returned from phase {phase} without durable progress", record.kind).into()
+    let phase = checkpoint
+        .get("phase")
+        .and_then(Json::as_str)
+        .unwrap_or("unnamed");
+    format!(
+        "task {} returned from phase {phase} without durable progress",
+        record.kind
+    )
+    .into()
 }
 
 fn missing_outcome(record: &TaskRecord) -> Text {
-    format!("the abort handler of task {} returned without a terminal outcome", record.kind).into()
+    format!(
+        "the abort handler of task {} returned without a terminal outcome",
+        record.kind
+    )
+    .into()
 }

@@ -2,8 +2,8 @@
 
 use crate::core::plan::Plan;
 use crate::core::reserve::{Readiness, readiness};
-use crate::core::state::{LiveTask, State};
 use crate::core::sabotage::Sabotage;
+use crate::core::state::{LiveTask, State};
 use crate::recovery::backoff;
 use crate::task::Wake;
 use std::collections::BTreeSet;
@@ -28,7 +28,10 @@ enum DueOne {
 
 /// What is due over all live, unblocked tasks. A time that has passed is now.
 pub fn due(state: &State, plan: &Plan, now: Millis) -> Due {
-    let mut due = Due { now: plan.is_due(), at: None };
+    let mut due = Due {
+        now: plan.is_due(),
+        at: None,
+    };
     for (id, task) in &state.tasks {
         match due_one(state, &plan.holding, *id, task, now) {
             Some(DueOne::Now) => due.now = true,
@@ -42,7 +45,13 @@ pub fn due(state: &State, plan: &Plan, now: Millis) -> Due {
     due
 }
 
-fn due_one(state: &State, holding: &BTreeSet<TaskId>, id: TaskId, task: &LiveTask, now: Millis) -> Option<DueOne> {
+fn due_one(
+    state: &State,
+    holding: &BTreeSet<TaskId>,
+    id: TaskId,
+    task: &LiveTask,
+    now: Millis,
+) -> Option<DueOne> {
     // What a held outcome waits for has its own wake; when its turn comes the plan is due.
     if task.record.outcome().is_some() || (task.blocked().is_some() && task.invocation.is_none()) {
         return None;
@@ -50,7 +59,11 @@ fn due_one(state: &State, holding: &BTreeSet<TaskId>, id: TaskId, task: &LiveTas
     if task.record.abort_requested {
         // Its abort handler, at once or after the work below, which is marked too and has a wake of its own. A run
         // invocation that still ends counts as work below: it was signalled.
-        return if task.invocation.is_some() || !holding.contains(&id) { Some(DueOne::Now) } else { None };
+        return if task.invocation.is_some() || !holding.contains(&id) {
+            Some(DueOne::Now)
+        } else {
+            None
+        };
     }
     match &task.record.state {
         TaskState::Running { .. } if task.invocation.is_some() => match task.wake {
@@ -91,19 +104,36 @@ pub fn alarm(due: Due, inputs: AlarmInputs) -> Option<Millis> {
 }
 
 fn watch(before: Option<Millis>, inputs: AlarmInputs) -> Millis {
-    let AlarmInputs { now, armed, watchdog, opens, scheduling } = inputs;
-    let distance = if scheduling { watchdog.max(backoff(opens)) } else { backoff(opens) };
+    let AlarmInputs {
+        now,
+        armed,
+        watchdog,
+        opens,
+        scheduling,
+    } = inputs;
+    let distance = if scheduling {
+        watchdog.max(backoff(opens))
+    } else {
+        backoff(opens)
+    };
     let latest = now.saturating_add(distance);
-    let serves = now.saturating_add(distance / 2)..=latest;
+    // A paused session has a deadline rather than a watchdog: it is not pushed ahead.
+    let earliest = if scheduling {
+        now.saturating_add(distance / 2)
+    } else {
+        0
+    };
+    let serves = earliest..=latest;
     let armed = armed.filter(|armed| serves.contains(armed) && before.is_none_or(|before| *armed <= before));
     armed.unwrap_or(latest)
 }
 
 /// Deadlines of tasks that are parked until a time, for the timer in memory.
 pub fn next_deadline(state: &State, now: Millis) -> Option<Millis> {
-    let parked = state.tasks.values().filter(|task| {
-        task.invocation.is_none() && task.blocked().is_none() && !task.record.abort_requested
-    });
+    let parked = state
+        .tasks
+        .values()
+        .filter(|task| task.invocation.is_none() && task.blocked().is_none() && !task.record.abort_requested);
     let deadlines = parked.filter_map(|task| match readiness(state, task, now) {
         Readiness::Until(at) => Some(at),
         Readiness::Ready | Readiness::Parked => None,

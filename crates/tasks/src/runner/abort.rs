@@ -27,14 +27,22 @@ impl Inner {
         strength: MarkStrength,
     ) -> Result<AbortReply, SessionError> {
         let inner = Rc::clone(self);
-        let reply = self.session.commit(async move |tx: Tx| inner.mark_task(&tx, id, strength).await).await?;
+        let reply = self
+            .session
+            .commit(async move |tx: Tx| inner.mark_task(&tx, id, strength).await)
+            .await?;
         if reply == AbortReply::Marked {
             self.join_run(id).await?;
         }
         Ok(reply)
     }
 
-    async fn mark_task(&self, tx: &Tx, id: TaskId, strength: MarkStrength) -> Result<AbortReply, SessionError> {
+    async fn mark_task(
+        &self,
+        tx: &Tx,
+        id: TaskId,
+        strength: MarkStrength,
+    ) -> Result<AbortReply, SessionError> {
         let Some(task) = self.live(id) else {
             return match self.session.task(id).await? {
                 Some(_) => Ok(AbortReply::Terminal),
@@ -56,7 +64,11 @@ impl Inner {
     }
 
     async fn join_run(&self, id: TaskId) -> Result<(), SessionError> {
-        let Some(invocation) = self.invocation(id).filter(|invocation| invocation.mode == Mode::Run) else {
+        self.session.health()?;
+        let Some(invocation) = self
+            .invocation(id)
+            .filter(|invocation| invocation.mode == Mode::Run)
+        else {
             return Ok(());
         };
         match invocation.joined().await {
@@ -96,7 +108,9 @@ impl Inner {
                 self.stage_mark(tx, &record, None).await?;
             }
         }
-        Ok(Reached { marked, conversations })
+        Ok(Reached {
+            marked,
+            conversations,
+        })
     }
 }
-

@@ -78,6 +78,14 @@ impl Inner {
         }
     }
 
+    /// A call from outside ends the back-off.
+    pub(crate) fn forgive(self: &Rc<Self>) {
+        let backed_off = self.state.borrow().opens > 0 && !self.forgiven.replace(true);
+        if backed_off {
+            self.replan();
+        }
+    }
+
     pub(crate) fn next_wake(&self) -> Option<Millis> {
         self.armed.get()
     }
@@ -107,7 +115,9 @@ impl Inner {
         // Weak: a timer alone must not keep a dropped scheduler alive.
         let inner = Rc::downgrade(self);
         self.session.spawn(async move {
-            let rang = select(sleep, stopped).map(|first| matches!(first, futures::future::Either::Left(_))).await;
+            let rang = select(sleep, stopped)
+                .map(|first| matches!(first, futures::future::Either::Left(_)))
+                .await;
             if let Some(inner) = inner.upgrade().filter(|_| rang) {
                 inner.timer.borrow_mut().take();
                 inner.replan();

@@ -9,7 +9,7 @@ use crate::registry::TaskRegistry;
 use crate::task::Wake;
 use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tidehold_delta::ConvertError;
+use tidehold_delta::{ConvertError, Json};
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{TaskRecord, TaskState};
 
@@ -20,7 +20,10 @@ pub(super) fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment
     };
     match definition.version().cmp(&record.version) {
         Ordering::Less => blocked(BlockedReason::TaskTooOld, None),
-        Ordering::Greater => Assessment { fit: Fit::Untried, wake: Wake::Now },
+        Ordering::Greater => Assessment {
+            fit: Fit::Untried,
+            wake: Wake::Now,
+        },
         Ordering::Equal => match read(definition.as_ref(), record) {
             Ok(wake) => Assessment { fit: Fit::Fits, wake },
             // The spec has no word for data that does not fit its own version. Faulting would kill live work because of
@@ -31,16 +34,28 @@ pub(super) fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment
 }
 
 fn blocked(reason: BlockedReason, error: Option<String>) -> Assessment {
-    Assessment { fit: Fit::Blocked { reason, error: error.map(Into::into) }, wake: Wake::Now }
+    Assessment {
+        fit: Fit::Blocked {
+            reason,
+            error: error.map(Into::into),
+        },
+        wake: Wake::Now,
+    }
 }
 
 fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Wake, ConvertError> {
-    let Some(checkpoint) = record.checkpoint() else { return Ok(Wake::Now) };
+    let Some(checkpoint) = record.checkpoint() else {
+        return Ok(Wake::Now);
+    };
     // A running task's input was accepted when it was reserved.
     if !matches!(record.state, TaskState::Running { .. }) {
         definition.accepts(&record.input)?;
     }
-    // A `wake` that panics says nothing: trying is the safe answer.
+    wake(definition, checkpoint)
+}
+
+/// A `wake` that panics says nothing: trying is the safe answer.
+fn wake(definition: &dyn ErasedTask, checkpoint: &Json) -> Result<Wake, ConvertError> {
     catch_unwind(AssertUnwindSafe(|| definition.wake(checkpoint))).unwrap_or(Ok(Wake::Now))
 }
 
@@ -58,18 +73,42 @@ impl Inner {
     /// Tries the migration of a task whose fit is untried, once per definition.
     pub(super) fn try_migration(&self, id: TaskId) {
         let Some(task) = self.live(id) else { return };
-        let Some(definition) = self.registry.get(&task.record.kind) else { return };
+        let Some(definition) = self.registry.get(&task.record.kind) else {
+            return;
+        };
         let (fit, wake) = match migrate(definition.as_ref(), &task.record) {
             Some(Ok(Migrated { input, checkpoint })) => {
-                let wake = definition.wake(&checkpoint).unwrap_or(Wake::Now);
-                (Fit::Migrated { version: definition.version(), input, checkpoint }, wake)
+                let wake = wake(definition.as_ref(), &checkpoint).unwrap_or(Wake::Now);
+                (
+                    Fit::Migrated {
+                        version: definition.version(),
+                        input,
+                        checkpoint,
+                    },
+                    wake,
+                )
             }
             Some(Err(error)) => {
-                self.report(format!("task {id} ({}) could not be migrated: {error}", task.record.kind));
+                self.report(format!(
+                    "task {id} ({}) could not be migrated: {error}",
+                    task.record.kind
+                ));
                 let reason = BlockedReason::MigrationFailed;
-                (Fit::Blocked { reason, error: Some(error.into()) }, Wake::Now)
+                (
+                    Fit::Blocked {
+                        reason,
+                        error: Some(error.into()),
+                    },
+                    Wake::Now,
+                )
             }
-            None => (Fit::Blocked { reason: BlockedReason::MigrationFailed, error: None }, Wake::Now),
+            None => (
+                Fit::Blocked {
+                    reason: BlockedReason::MigrationFailed,
+                    error: None,
+                },
+                Wake::Now,
+            ),
         };
         if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
             task.fit = fit;

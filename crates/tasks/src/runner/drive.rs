@@ -61,10 +61,16 @@ impl Inner {
     }
 
     /// The record the next handler runs on; `None` ends the invocation.
-    async fn step(self: &Rc<Self>, invocation: &Rc<Invocation>, past: Option<Past>) -> Option<Rc<TaskRecord>> {
+    async fn step(
+        self: &Rc<Self>,
+        invocation: &Rc<Invocation>,
+        past: Option<Past>,
+    ) -> Option<Rc<TaskRecord>> {
         let (inner, current) = (Rc::clone(self), Rc::clone(invocation));
-        let stepped =
-            self.session.commit(async move |tx: Tx| inner.step_on_line(&tx, &current, past).await).await;
+        let stepped = self
+            .session
+            .commit(async move |tx: Tx| inner.step_on_line(&tx, &current, past).await)
+            .await;
         match stepped {
             Ok(next) => next,
             Err(error) => {
@@ -85,14 +91,19 @@ impl Inner {
             invocation.end();
             return Ok(None);
         };
+        let below_intent = self.state.borrow().is_below_intent(record.id);
+        let may_hand_over = past.is_some() && self.may_hand_over(invocation, &record);
         let around = Surroundings {
             mode: invocation.mode,
-            below_intent: self.state.borrow().is_below_intent(record.id),
-            may_hand_over: past.is_some() && self.may_hand_over(invocation, &record),
+            below_intent,
+            may_hand_over,
         };
         let returned = past.as_ref().and_then(|past| {
             let checkpoint = past.record.checkpoint()?;
-            Some(Returned { error: past.error.as_deref(), checkpoint })
+            Some(Returned {
+                error: past.error.as_deref(),
+                checkpoint,
+            })
         });
         let verdict = step(&record, around, returned);
         if verdict == Verdict::Go {
@@ -109,7 +120,12 @@ impl Inner {
     }
 
     async fn stage_fault(&self, tx: &Tx, record: &TaskRecord, message: Text) -> Result<(), SessionError> {
-        let outcome = TaskOutcome::Faulted { error: TaskOutcomeError { message, detail: None } };
+        let outcome = TaskOutcome::Faulted {
+            error: TaskOutcomeError {
+                message,
+                detail: None,
+            },
+        };
         let state = {
             let state = self.state.borrow();
             ending(&state, &state.forest, record.id, outcome)
@@ -117,13 +133,25 @@ impl Inner {
         match state {
             // The clean-up of a held fault belongs to its final commit.
             TaskState::Terminal { outcome } => self.stage_terminal(tx, record, outcome).await,
-            held => tx.stage_task(TaskRecord { state: held, ..record.clone() }).await,
+            held => {
+                tx.stage_task(TaskRecord {
+                    state: held,
+                    ..record.clone()
+                })
+                .await
+            }
         }
     }
 
     async fn stage_hand_over(&self, tx: &Tx, record: &TaskRecord) -> Result<(), SessionError> {
-        let Some(checkpoint) = record.checkpoint().cloned() else { return Ok(()) };
-        tx.stage_task(TaskRecord { state: TaskState::Pending { checkpoint }, ..record.clone() }).await
+        let Some(checkpoint) = record.checkpoint().cloned() else {
+            return Ok(());
+        };
+        tx.stage_task(TaskRecord {
+            state: TaskState::Pending { checkpoint },
+            ..record.clone()
+        })
+        .await
     }
 
     /// Whether the registry holds another definition than the invocation's that can take the task. One that cannot is
@@ -141,9 +169,15 @@ impl Inner {
         };
         let generation = Some(self.registry.generation());
         if !fits && invocation.reported.replace(generation) != generation {
-            let cause = if present.is_some() { "incompatible_task" } else { "missing_task" };
+            let cause = if present.is_some() {
+                "incompatible_task"
+            } else {
+                "missing_task"
+            };
             let (id, kind) = (record.id, &record.kind);
-            self.report(format!("task {id} ({kind}) keeps running under its old definition: {cause}"));
+            self.report(format!(
+                "task {id} ({kind}) keeps running under its old definition: {cause}"
+            ));
         }
         fits
     }

@@ -24,7 +24,13 @@ impl Inner {
             };
             apply(&mut self.state.borrow_mut(), publication, oracle)
         };
-        let Changes { started, aborted, poked, ended, relevant } = changes;
+        let Changes {
+            started,
+            aborted,
+            poked,
+            ended,
+            relevant,
+        } = changes;
         let definitions = std::mem::take(&mut *self.starting.borrow_mut());
         for (id, mode) in started {
             if let Some(definition) = definitions.get(&id) {
@@ -50,7 +56,9 @@ impl Inner {
     pub(super) fn start(self: &Rc<Self>, id: TaskId, mode: Mode, definition: Rc<dyn ErasedTask>) {
         let conversation = {
             let mut state = self.state.borrow_mut();
-            let Some(task) = state.tasks.get_mut(&id) else { return };
+            let Some(task) = state.tasks.get_mut(&id) else {
+                return;
+            };
             task.invocation = Some(mode);
             task.record.conversation_id
         };

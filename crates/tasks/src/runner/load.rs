@@ -2,29 +2,65 @@
 //! the line, where the mirror itself stands still.
 
 use super::Inner;
+use crate::core::finish::candidate;
 use crate::core::forest::{Life, Missing, Node, node_of};
-use tidehold_session::SessionError;
+use std::rc::Rc;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::limits::SCAN_PAGE;
 use tidehold_session::storage::{SubmissionQuery, SubmissionStatus};
+use tidehold_session::{SessionError, Tx};
 
 /// Home of a task that storage does not know: an impossible owner must not stop its session.
 const NOWHERE: ConversationId = ConversationId(0);
 
 impl Inner {
-    /// Loads until every decision can be made.
-    pub(super) async fn load(&self) -> Result<(), SessionError> {
+    /// Loads until every decision can be made; whether anything was missing.
+    pub(super) async fn load(&self) -> Result<bool, SessionError> {
         let needs_queues = self.state.borrow().needs_queues();
         if needs_queues {
             self.load_queues().await?;
         }
+        let mut loaded = needs_queues;
         loop {
             let missing = self.state.borrow().missing();
             if missing.is_empty() {
-                return Ok(());
+                return Ok(loaded);
             }
+            loaded = true;
             for edge in missing {
                 self.load_one(edge).await?;
+            }
+        }
+    }
+
+    /// The same for a transaction: also what is above the records it staged.
+    pub(crate) async fn load_for(&self, tx: &Tx) -> Result<(), SessionError> {
+        self.load().await?;
+        loop {
+            let missing = {
+                let (state, staged) = (self.state.borrow(), tx.staged());
+                let conversations = staged.conversations.iter().map(Rc::as_ref);
+                let forest = candidate(&state, &staged.tasks, conversations);
+                staged.tasks.iter().find_map(|task| forest.missing(task.id))
+            };
+            match missing {
+                Some(edge) => self.load_one(edge).await?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// What is above conversations with queued inputs, for a traversal that does not come from an intent.
+    pub(super) async fn load_queue_owners(&self) -> Result<(), SessionError> {
+        loop {
+            let missing = {
+                let state = self.state.borrow();
+                let mut queued = state.queues.conversations.iter();
+                queued.find_map(|id| state.forest.missing_above_conversation(*id))
+            };
+            match missing {
+                Some(edge) => self.load_one(edge).await?,
+                None => return Ok(()),
             }
         }
     }
@@ -42,7 +78,12 @@ impl Inner {
                 let node = record.map_or_else(
                     || {
                         state.forest.insert_conversation(NOWHERE, None);
-                        Node { conversation: NOWHERE, owner: None, background: false, life: Life::Completed }
+                        Node {
+                            conversation: NOWHERE,
+                            owner: None,
+                            background: false,
+                            life: Life::Completed,
+                        }
                     },
                     |record| node_of(&record),
                 );
@@ -57,10 +98,16 @@ impl Inner {
         if self.state.borrow().queues.loaded {
             return Ok(());
         }
-        let query = SubmissionQuery { status: Some(SubmissionStatus::Queued), ..SubmissionQuery::default() };
+        let query = SubmissionQuery {
+            status: Some(SubmissionStatus::Queued),
+            ..SubmissionQuery::default()
+        };
         let mut cursor = None;
         loop {
-            let page = self.session.scan_submissions(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            let page = self
+                .session
+                .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
+                .await?;
             let conversations = page.items.iter().map(|submission| submission.conversation_id);
             self.state.borrow_mut().queues.conversations.extend(conversations);
             match page.next {

@@ -42,7 +42,9 @@ impl Inner {
         });
         inner.subscribe();
         let opened = Rc::clone(&inner);
-        session.commit(async move |tx: Tx| opened.recover(&tx).await).await?;
+        session
+            .commit(async move |tx: Tx| opened.recover(&tx).await)
+            .await?;
         inner.rearm();
         Ok(inner)
     }
@@ -70,13 +72,16 @@ impl Inner {
     }
 
     async fn recover(&self, tx: &Tx) -> Result<(), SessionError> {
-        let mut interrupted = Vec::new();
+        let (mut interrupted, mut budget) = (Vec::new(), Budget::new());
         let mut cursor = None;
-        let query = TaskQuery { live: true, ..TaskQuery::default() };
+        let query = TaskQuery {
+            live: true,
+            ..TaskQuery::default()
+        };
         loop {
             let page = tx.scan_tasks(&query, SCAN_PAGE, cursor.as_ref()).await?;
             for record in page.items {
-                self.admit(record, &mut interrupted);
+                self.admit(record, &mut interrupted, &mut budget);
             }
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -88,7 +93,10 @@ impl Inner {
             return Ok(());
         }
         self.load().await?;
-        let opens = tx.peek(&RECOVERY, Scope::Session).await?.map_or(0, |value| recovery::read(&value));
+        let opens = tx
+            .peek(&RECOVERY, Scope::Session)
+            .await?
+            .map_or(0, |value| recovery::read(&value));
         self.state.borrow_mut().opens = opens;
         self.count_open(tx, opens).await?;
         for record in interrupted {
@@ -99,18 +107,18 @@ impl Inner {
 
     /// A surviving `running` task is `pending` again. What exceeds one batch stays `running` without an invocation, which
     /// means the same to every decision.
-    fn admit(&self, record: TaskRecord, interrupted: &mut Vec<TaskRecord>) {
-        let mut budget = Budget::new();
-        let record = match &record.state {
-            TaskState::Running { checkpoint } if budget.take(&record) => {
-                let pending =
-                    TaskRecord { state: TaskState::Pending { checkpoint: checkpoint.clone() }, ..record };
-                interrupted.push(pending.clone());
-                pending
-            }
-            _ => record,
-        };
-        admit_recovered(&mut self.state.borrow_mut(), Rc::new(record), &|record| assess(&self.registry, record));
+    fn admit(&self, mut record: TaskRecord, interrupted: &mut Vec<TaskRecord>, budget: &mut Budget) {
+        if let TaskState::Running { checkpoint } = &record.state
+            && budget.take(&record)
+        {
+            record.state = TaskState::Pending {
+                checkpoint: checkpoint.clone(),
+            };
+            interrupted.push(record.clone());
+        }
+        admit_recovered(&mut self.state.borrow_mut(), Rc::new(record), &|record| {
+            assess(&self.registry, record)
+        });
     }
 
     /// Opens that find only parked work prove nothing and are not counted, so reading a parked session stays free.

@@ -11,7 +11,7 @@ use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskState;
 use tidehold_session::{SessionError, Tx};
 
-/// Whether a pass found something to do.
+/// Whether a pass changed what is known or stored.
 #[derive(PartialEq)]
 enum Passed {
     Acted,
@@ -30,7 +30,11 @@ impl Inner {
     async fn run_passes(self: Rc<Self>) {
         while self.dirty.take() && self.state.borrow().is_scheduling() {
             let inner = Rc::clone(&self);
-            match self.session.commit(async move |tx: Tx| inner.pass(&tx).await).await {
+            match self
+                .session
+                .commit(async move |tx: Tx| inner.pass(&tx).await)
+                .await
+            {
                 // What the commit published was planned by the listener; what needed no write is planned here.
                 Ok(Passed::Acted) => self.replan(),
                 Ok(Passed::Nothing) => {}
@@ -43,12 +47,13 @@ impl Inner {
     /// A commit the scheduler makes for itself failed: running it again would not help (spec 10.1).
     pub(super) fn bookkeeping_failed(&self, error: &SessionError) {
         if self.session.health().is_ok() {
-            self.session.fail(format!("the scheduler's own commit failed: {error}"));
+            self.session
+                .fail(format!("the scheduler's own commit failed: {error}"));
         }
     }
 
     async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<Passed, SessionError> {
-        self.load().await?;
+        let loaded = self.load().await?;
         let actions = reconcile(&self.state.borrow());
         if self.state.borrow().stage == Stage::Restarting {
             self.state.borrow_mut().stage = Stage::Running;
@@ -59,7 +64,8 @@ impl Inner {
         }
         let reservations = self.decide_reservations();
         if reservations.is_empty() {
-            return Ok(Passed::Nothing);
+            // What was loaded may have changed the alarm.
+            return Ok(if loaded { Passed::Acted } else { Passed::Nothing });
         }
         self.perform_reservations(tx, reservations).await?;
         Ok(Passed::Acted)
@@ -118,8 +124,11 @@ impl Inner {
     ) -> Result<(), SessionError> {
         let mut budget = Budget::new();
         for reservation in reservations {
-            let (Reservation::Start(id, _) | Reservation::Orphan(id, _) | Reservation::Migrate(id)) = reservation;
-            let Some(record) = self.live(id).map(|task| task.record) else { continue };
+            let (Reservation::Start(id, _) | Reservation::Orphan(id, _) | Reservation::Migrate(id)) =
+                reservation;
+            let Some(record) = self.live(id).map(|task| task.record) else {
+                continue;
+            };
             if !budget.take(&record) {
                 break;
             }

@@ -4,6 +4,7 @@ use super::Inner;
 use crate::core::state::{Fit, Mode, POKES};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
+use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
@@ -17,7 +18,10 @@ pub(super) struct Budget {
 
 impl Budget {
     pub fn new() -> Self {
-        Self { left: PASS_BYTES, untouched: true }
+        Self {
+            left: PASS_BYTES,
+            untouched: true,
+        }
     }
 
     /// Takes a record's share; `false` when it must wait for the next commit.
@@ -39,7 +43,12 @@ impl Inner {
         record: &TaskRecord,
         reason: Option<AbortMarkReason>,
     ) -> Result<(), SessionError> {
-        tx.stage_task(TaskRecord { abort_requested: true, abort_reason: reason, ..record.clone() }).await
+        tx.stage_task(TaskRecord {
+            abort_requested: true,
+            abort_reason: reason,
+            ..record.clone()
+        })
+        .await
     }
 
     /// The record with its terminal outcome, and what belongs to an outcome the scheduler wrote.
@@ -49,8 +58,14 @@ impl Inner {
         record: &TaskRecord,
         outcome: TaskOutcome,
     ) -> Result<(), SessionError> {
-        let written = matches!(outcome, TaskOutcome::Faulted { .. } | TaskOutcome::Orphaned { .. });
-        let ended = TaskRecord { state: TaskState::Terminal { outcome }, ..record.clone() };
+        let written = matches!(
+            outcome,
+            TaskOutcome::Faulted { .. } | TaskOutcome::Orphaned { .. }
+        );
+        let ended = TaskRecord {
+            state: TaskState::Terminal { outcome },
+            ..record.clone()
+        };
         if written {
             // Before the record is staged: the hook may still use the task's documents.
             self.options.hooks.settle_written_outcome(tx, &ended).await?;
@@ -64,18 +79,40 @@ impl Inner {
         record: &TaskRecord,
         reason: BlockedReason,
     ) -> Result<(), SessionError> {
-        let marked = TaskRecord { abort_requested: true, abort_reason: None, ..record.clone() };
-        self.stage_terminal(tx, &marked, TaskOutcome::Orphaned { reason: reason.as_str().into() }).await
+        let marked = TaskRecord {
+            abort_requested: true,
+            abort_reason: None,
+            ..record.clone()
+        };
+        self.stage_terminal(
+            tx,
+            &marked,
+            TaskOutcome::Orphaned {
+                reason: reason.as_str().into(),
+            },
+        )
+        .await
     }
 
     /// Reserves a task. One that is `running` already, because an invocation of it ended for an abort, starts without a
     /// write.
-    pub(super) async fn stage_start(&self, tx: &Tx, id: TaskId, mode: Mode) -> Result<(), SessionError> {
+    pub(super) async fn stage_start(
+        self: &Rc<Self>,
+        tx: &Tx,
+        id: TaskId,
+        mode: Mode,
+    ) -> Result<(), SessionError> {
         let Some(task) = self.live(id) else { return Ok(()) };
-        let Some(definition) = self.registry.get(&task.record.kind) else { return Ok(()) };
+        let Some(definition) = self.registry.get(&task.record.kind) else {
+            return Ok(());
+        };
         let mut record = task.record.as_ref().clone();
         let checkpoint = match task.fit {
-            Fit::Migrated { version, input, checkpoint } => {
+            Fit::Migrated {
+                version,
+                input,
+                checkpoint,
+            } => {
                 record.version = version;
                 record.input = input;
                 checkpoint

@@ -53,7 +53,11 @@ impl Inner {
                 Some(record) if !record.is_live() => return Ok(Rc::new(record)),
                 // Created between the two looks: it is in the mirror now.
                 Some(_) if self.state.borrow().is_live(id) => {}
-                Some(_) => return Err(SessionError::Request(format!("task {id} is unknown to the scheduler"))),
+                Some(_) => {
+                    return Err(SessionError::Request(format!(
+                        "task {id} is unknown to the scheduler"
+                    )));
+                }
             }
         }
     }
@@ -67,6 +71,17 @@ impl Inner {
         let (sender, idle) = oneshot::channel();
         self.waiters.borrow_mut().idle.push((start, sender));
         idle.await.map_err(|_| self.over())
+    }
+
+    pub(crate) async fn join_invocations(&self) {
+        loop {
+            let first = self.invocations.borrow().values().next().cloned();
+            match first {
+                // Told or given up alike: look again, it may be another one's turn.
+                Some(invocation) => drop(invocation.joined().await),
+                None => return,
+            }
+        }
     }
 
     pub(super) fn tell_idle(&self) {

@@ -1,0 +1,11 @@
+//! Data-driven tests of the pure core: a world in, actions out.
+
+mod apply;
+mod finish;
+mod reconcile;
+mod reserve;
+mod scope;
+mod step;
+mod waits;
+mod wake;
+mod world;

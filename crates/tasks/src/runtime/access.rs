@@ -1,0 +1,61 @@
+//! The untyped half of a runtime: the gate in front of every operation.
+
+use crate::core::state::Mode;
+use crate::fault::TaskFault;
+use crate::runner::Inner;
+use crate::runner::invocation::Invocation;
+use futures::future::{Either, select};
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use tidehold_session::records::{TaskRecord, TaskState};
+
+/// One invocation's access to the scheduler.
+pub(crate) struct Access {
+    pub inner: Rc<Inner>,
+    pub invocation: Rc<Invocation>,
+}
+
+impl Access {
+    pub fn new(inner: Rc<Inner>, invocation: Rc<Invocation>) -> Self {
+        Self { inner, invocation }
+    }
+
+    /// Every operation starts here.
+    pub fn check(&self) -> Result<(), TaskFault> {
+        if self.invocation.has_ended() {
+            return Err(TaskFault::Ended);
+        }
+        Ok(self.inner.session.health()?)
+    }
+
+    /// On the line: the committed record, if this invocation may still commit.
+    pub fn gate(&self) -> Result<Rc<TaskRecord>, TaskFault> {
+        self.check()?;
+        let id = self.invocation.id;
+        let record = self
+            .inner
+            .live(id)
+            .map(|task| task.record)
+            .ok_or(TaskFault::NotRunning(id))?;
+        if !matches!(record.state, TaskState::Running { .. }) {
+            return Err(TaskFault::NotRunning(id));
+        }
+        if self.invocation.mode == Mode::Run && record.abort_requested {
+            return Err(TaskFault::AbortRequested(id));
+        }
+        Ok(record)
+    }
+
+    /// A wait that ends early when the invocation is told to stop, or ends.
+    pub async fn unless_signalled<V>(&self, wait: impl Future<Output = V>) -> Result<V, TaskFault> {
+        self.check()?;
+        let signal = self.invocation.controller.signal();
+        let done = match select(pin!(wait), signal.aborted()).await {
+            Either::Left((value, _)) => Ok(value),
+            Either::Right((reason, _)) => Err(reason),
+        };
+        self.check()?;
+        done.map_err(TaskFault::Signalled)
+    }
+}

@@ -1,0 +1,151 @@
+//! What a task commits for itself: memos and its next state.
+
+use super::{Access, Runtime};
+use crate::core::finish::{candidate, ending};
+use crate::core::state::Mode;
+use crate::core::waits;
+use crate::fault::{TaskFault, WaitRejection};
+use crate::recovery;
+use crate::task::{Next, Outcome, Task};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::rc::Rc;
+use tidehold_delta::{ConvertError, Json, Text};
+use tidehold_session::Tx;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::{TaskOutcome, TaskRecord, TaskState};
+
+/// A [`Next`] without its types: the state it asks for; an outcome may still be held.
+pub(super) fn erase<C: Serialize, R: Serialize>(next: Next<C, R>) -> Result<TaskState, ConvertError> {
+    Ok(match next {
+        Next::Continue(checkpoint) => TaskState::Running {
+            checkpoint: Json::from_serialize(&checkpoint)?,
+        },
+        Next::Wait {
+            checkpoint,
+            on,
+            policy,
+            until,
+        } => TaskState::Waiting {
+            checkpoint: Json::from_serialize(&checkpoint)?,
+            on,
+            policy,
+            until,
+        },
+        Next::Finish(outcome) => TaskState::Terminal {
+            outcome: erase_outcome(outcome)?,
+        },
+    })
+}
+
+fn erase_outcome<R: Serialize>(outcome: Outcome<R>) -> Result<TaskOutcome, ConvertError> {
+    let encode = |result: Option<R>| result.map(|result| Json::from_serialize(&result)).transpose();
+    Ok(match outcome {
+        Outcome::Completed(result) => TaskOutcome::Completed {
+            result: Json::from_serialize(&result)?,
+        },
+        Outcome::Failed { error, result } => TaskOutcome::Failed {
+            error,
+            result: encode(result)?,
+        },
+        Outcome::Aborted { reason, result } => TaskOutcome::Aborted {
+            reason,
+            result: encode(result)?,
+        },
+    })
+}
+
+impl Access {
+    /// Stages the task's new state, judged on the records this transaction would leave.
+    pub(super) async fn stage_next(
+        &self,
+        tx: &Tx,
+        record: &Rc<TaskRecord>,
+        next: TaskState,
+    ) -> Result<(), TaskFault> {
+        let state = match next {
+            TaskState::Terminal { outcome } => {
+                self.inner.load_for(tx).await?;
+                let state = self.inner.state.borrow();
+                let staged = tx.staged();
+                let forest = candidate(&state, &staged.tasks, staged.conversations.iter().map(Rc::as_ref));
+                ending(&state, &forest, record.id, outcome)
+            }
+            waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
+            other => other,
+        };
+        tx.stage_task(TaskRecord {
+            state,
+            ..record.as_ref().clone()
+        })
+        .await?;
+        // The session makes progress: opens no longer count against it.
+        if self.inner.state.borrow().opens > 0 {
+            recovery::write(tx, 0).await?;
+        }
+        Ok(())
+    }
+
+    async fn checked_wait(&self, tx: &Tx, id: TaskId, waiting: TaskState) -> Result<TaskState, TaskFault> {
+        if self.invocation.mode == Mode::Abort {
+            return Err(WaitRejection::InAbort(id).into());
+        }
+        let TaskState::Waiting { on, policy, .. } = &waiting else {
+            return Ok(waiting);
+        };
+        self.inner.load_for(tx).await?;
+        let mut missing = Vec::new();
+        for target in on {
+            if tx.candidate_task(*target).await?.is_none() {
+                missing.push(*target);
+            }
+        }
+        let state = self.inner.state.borrow();
+        let staged = tx.staged();
+        let forest = candidate(&state, &staged.tasks, staged.conversations.iter().map(Rc::as_ref));
+        waits::check(&state, &forest, id, on, *policy, |target| {
+            !missing.contains(&target)
+        })?;
+        Ok(waiting)
+    }
+}
+
+impl<T: Task> Runtime<T> {
+    /// The first value ever proposed under this name: the candidate, or an earlier one. One gated commit; memos outlive
+    /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are taken.
+    pub async fn memo<V>(&self, name: &str, candidate: &V) -> Result<V, TaskFault>
+    where
+        V: Serialize + DeserializeOwned,
+    {
+        let access = Rc::clone(&self.access);
+        access.check()?;
+        let (name, candidate): (Text, Json) = (name.into(), Json::from_serialize(candidate)?);
+        let session = access.inner.session.clone();
+        let winner = session
+            .commit(async move |tx: Tx| {
+                let record = access.gate()?;
+                if let Some(winner) = record.memos.get(&name) {
+                    return Ok::<Json, TaskFault>(winner.clone());
+                }
+                let mut record = record.as_ref().clone();
+                record.memos.insert(name, candidate.clone());
+                tx.stage_task(record).await?;
+                Ok(candidate)
+            })
+            .await?;
+        Ok(winner.to_typed()?)
+    }
+
+    /// The committed memo of this name.
+    pub async fn memo_get<V: DeserializeOwned>(&self, name: &str) -> Result<Option<V>, TaskFault> {
+        self.access.check()?;
+        let id = self.task_id();
+        let record = self
+            .access
+            .inner
+            .live(id)
+            .map(|task| task.record)
+            .ok_or(TaskFault::NotRunning(id))?;
+        Ok(record.memos.get(name).map(Json::to_typed).transpose()?)
+    }
+}

@@ -1,0 +1,64 @@
+//! Waits held in memory, for as long as the invocation lives and is not told to stop.
+
+use super::{Runtime, SettledTask};
+use crate::core::state::pokes;
+use crate::fault::TaskFault;
+use crate::runner::MarkStrength;
+use crate::task::Task;
+use tidehold_session::Rejection;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::TaskId;
+
+impl<T: Task> Runtime<T> {
+    /// Resolves once the clock has reached `until`. After a crash the wake of the checkpoint governs.
+    pub async fn sleep(&self, until: Millis) -> Result<(), TaskFault> {
+        self.access
+            .unless_signalled(self.session().host().sleep_until(until))
+            .await
+    }
+
+    /// The terminal receipt of any task. Held in memory only: it is no edge in the wait graph.
+    pub async fn wait_for_task(&self, id: TaskId) -> Result<SettledTask, TaskFault> {
+        let record = self
+            .access
+            .unless_signalled(self.access.inner.wait_for_task(id))
+            .await??;
+        let outcome = record.outcome().cloned().ok_or(TaskFault::NotTerminal(id))?;
+        Ok(SettledTask { record, outcome })
+    }
+
+    /// Aborts a task that this task owns; resolves once it is terminal.
+    pub async fn abort_owned(&self, id: TaskId) -> Result<(), TaskFault> {
+        let record = self.get_task(id).await?.ok_or(Rejection::MissingTask(id))?;
+        if record.owner != Some(self.task_id()) {
+            return Err(TaskFault::NotOwned(id));
+        }
+        let inner = &self.access.inner;
+        self.access
+            .unless_signalled(inner.abort_task(id, MarkStrength::Cleanup))
+            .await??;
+        self.wait_for_task(id).await.map(drop)
+    }
+
+    /// Resolves at the next poke since the invocation began or this last resolved, so that code which looks for what it
+    /// waits for and then waits again misses none.
+    pub async fn poked(&self) -> Result<(), TaskFault> {
+        loop {
+            self.access.check()?;
+            let count = self
+                .access
+                .inner
+                .live(self.task_id())
+                .map_or(0, |task| pokes(&task.record));
+            if count > self.access.invocation.seen_pokes.get() {
+                self.access.invocation.seen_pokes.set(count);
+                return Ok(());
+            }
+            // A cancelled notice means that the session is over, which the next check tells.
+            let _notice = self
+                .access
+                .unless_signalled(self.access.invocation.next_poke())
+                .await?;
+        }
+    }
+}

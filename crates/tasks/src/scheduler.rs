@@ -1,0 +1,217 @@
+//! The scheduler's public handle (spec 5.4).
+
+use crate::core::inspect::inspect;
+use crate::core::scope::{Boundaries, Start};
+use crate::core::state::{POKES, Stage, pokes};
+use crate::core::{reserve::Readiness, reserve::readiness};
+use crate::inspection::{Scheduling, TaskInspection};
+use crate::options::SchedulerOptions;
+use crate::registry::TaskRegistry;
+use crate::runner::{Inner, MarkStrength};
+use crate::task::Wake;
+use std::rc::Rc;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::{TaskRecord, TaskState};
+use tidehold_session::{Session, SessionError, Tx};
+
+/// Runs the tasks of one open session. Clones share it; it ends with the session, or with its last handle once no
+/// invocation runs.
+#[derive(Clone)]
+pub struct Scheduler(Rc<Inner>);
+
+/// What an abort found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortReply {
+    /// The mark is committed and no run code of the task is left, or the task was settled `orphaned`.
+    Marked,
+    /// The task had ended.
+    Terminal,
+}
+
+/// How far a conversation abort reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbortScope {
+    /// Ordinary traversal: background tasks are boundaries.
+    Foreground,
+    /// Also across background tasks.
+    Everything,
+}
+
+/// What a conversation abort reached.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reached {
+    /// Live tasks that now carry an abort mark.
+    pub marked: Vec<TaskId>,
+    /// The conversation itself and those below it that may hold queued inputs.
+    pub conversations: Vec<ConversationId>,
+}
+
+impl Scheduler {
+    /// Takes over the live tasks of a session: at most one commit, which makes interrupted `running` tasks `pending` and
+    /// counts the open when work is due. Runs no task code, writes nothing when nothing is live, and sets the alarm.
+    pub async fn open(
+        session: &Session,
+        registry: TaskRegistry,
+        options: SchedulerOptions,
+    ) -> Result<Self, SessionError> {
+        Inner::open(session, registry, options).await.map(Self)
+    }
+
+    /// Enables scheduling. Idempotent; nothing after the session ended.
+    pub fn resume(&self) {
+        let paused = self.0.state.borrow().stage == Stage::Paused;
+        if paused {
+            self.0.state.borrow_mut().stage = Stage::Restarting;
+            self.0.replan();
+        }
+    }
+
+    /// Enables scheduling for a call from outside, which also forgives opens without progress.
+    pub fn resume_by_call(&self) {
+        self.0.forgive();
+        self.resume();
+    }
+
+    /// What the platform's alarm handler calls: passes the next alarm on, since this one is used up, and resumes. Returns at
+    /// once; awaiting work here would delay the next alarm.
+    pub fn on_alarm(&self) {
+        self.resume();
+        self.0.rearm();
+    }
+
+    pub fn is_scheduling(&self) -> bool {
+        self.0.state.borrow().is_scheduling()
+    }
+
+    pub fn scheduling(&self) -> Scheduling {
+        match self.0.state.borrow().stage {
+            Stage::Paused => Scheduling::Paused,
+            Stage::Restarting | Stage::Running => Scheduling::Running,
+            Stage::Ended => Scheduling::Closing,
+        }
+    }
+
+    pub fn registry(&self) -> &TaskRegistry {
+        &self.0.registry
+    }
+
+    /// Marks a task for abort, and resolves once the mark is committed and its run invocation has ended. The abort handler
+    /// runs later, when what the task owns has ended. Unknown ids are rejected.
+    pub async fn abort_task(&self, id: TaskId) -> Result<AbortReply, SessionError> {
+        self.0.abort_task(id, MarkStrength::Request).await
+    }
+
+    /// Marks, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
+    /// withdraws the inputs of the conversations it names.
+    pub async fn mark_aborts(
+        &self,
+        tx: &Tx,
+        conversation: ConversationId,
+        scope: AbortScope,
+    ) -> Result<Reached, SessionError> {
+        let boundaries = match scope {
+            AbortScope::Foreground => Boundaries::Background,
+            AbortScope::Everything => Boundaries::Ignored,
+        };
+        self.0.mark_aborts(tx, conversation, boundaries).await
+    }
+
+    /// The terminal receipt of a task. Asks for progress, so it enables scheduling; unknown ids are rejected.
+    pub async fn wait_for_task(&self, id: TaskId) -> Result<Rc<TaskRecord>, SessionError> {
+        self.resume_by_call();
+        self.0.wait_for_task(id).await
+    }
+
+    /// Resolves once ordinary traversal from the conversation, or from every ownerless one, reaches no live task. Asks for
+    /// progress, so it enables scheduling.
+    pub async fn wait_for_idle(&self, conversation: Option<ConversationId>) -> Result<(), SessionError> {
+        self.resume_by_call();
+        self.0
+            .wait_for_idle(conversation.map_or(Start::Roots, Start::Conversation))
+            .await
+    }
+
+    /// Live tasks with their state under the current registry, in id order. Writes nothing and runs no task code.
+    pub fn inspect(&self) -> Vec<TaskInspection> {
+        inspect(&self.0.state.borrow(), self.0.now())
+    }
+
+    /// The time the alarm is set to.
+    pub fn next_wake(&self) -> Option<Millis> {
+        self.0.next_wake()
+    }
+
+    /// Opens with due work since a task last committed.
+    pub fn opens_without_progress(&self) -> u32 {
+        self.0.state.borrow().opens
+    }
+
+    /// Live tasks of a conversation in id order, background ones included.
+    pub fn live_tasks(&self, conversation: ConversationId) -> Vec<Rc<TaskRecord>> {
+        let state = self.0.state.borrow();
+        let tasks = state
+            .tasks
+            .values()
+            .filter(|task| task.record.conversation_id == conversation);
+        tasks.map(|task| Rc::clone(&task.record)).collect()
+    }
+
+    pub fn is_live(&self, id: TaskId) -> bool {
+        self.0.state.borrow().is_live(id)
+    }
+
+    /// The committed record of a live task.
+    pub fn live_task(&self, id: TaskId) -> Option<Rc<TaskRecord>> {
+        self.0.live(id).map(|task| task.record)
+    }
+
+    /// Wakes a task that is parked for something outside; see [`Scheduler::poke_in`].
+    pub async fn poke(&self, id: TaskId) -> Result<bool, SessionError> {
+        self.resume_by_call();
+        let scheduler = self.clone();
+        self.0
+            .session
+            .commit(async move |tx: Tx| scheduler.poke_in(&tx, id).await)
+            .await
+    }
+
+    /// Pokes a task in the commit that stores what happened, so that a crash loses neither: a parked task runs again, a
+    /// running one sees it in [`crate::Runtime::poked`]. Whether the task is live; one that will run anyway, or waits for
+    /// other tasks, is left alone.
+    pub async fn poke_in(&self, tx: &Tx, id: TaskId) -> Result<bool, SessionError> {
+        let Some(task) = self.0.live(id) else {
+            return Ok(false);
+        };
+        let answers = match &task.record.state {
+            TaskState::Running { .. } => true,
+            TaskState::Pending { .. } => task.wake != Wake::Now,
+            TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
+            TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
+        };
+        let record = if answers {
+            tx.candidate_task(id).await?
+        } else {
+            None
+        };
+        if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
+            let count = pokes(&record) + 1;
+            record.memos.insert(POKES.into(), count.into());
+            tx.stage_task(record).await?;
+        }
+        Ok(true)
+    }
+
+    fn is_parked(&self, id: TaskId) -> bool {
+        let state = self.0.state.borrow();
+        state
+            .tasks
+            .get(&id)
+            .is_some_and(|task| readiness(&state, task, self.0.now()) != Readiness::Ready)
+    }
+
+    /// Resolves once no invocation runs any more: after the session closed or failed, when all task code has returned.
+    pub async fn join_invocations(&self) {
+        self.0.join_invocations().await;
+    }
+}

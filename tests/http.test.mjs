@@ -1,0 +1,162 @@
+// The transport: what the Worker answers before any session is involved.
+
+import assert from "node:assert/strict";
+import { createHash, createHmac } from "node:crypto";
+import test from "node:test";
+import { request, sessionClient } from "./support/http.mjs";
+import { serverFor, stateFolder } from "./support/process.mjs";
+import { objectsIn } from "./support/state.mjs";
+
+const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+
+const tokens = [
+  { sha256: sha256("alpha"), project: "a", scopes: ["call", "read", "transcript", "write", "admin"] },
+  { sha256: sha256("beta"), project: "b", scopes: ["call", "read", "transcript", "write", "admin"] },
+  { sha256: sha256("reader"), project: "a", scopes: ["read"] },
+];
+
+function jwt(claims, secret = "key") {
+  const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${encode({ alg: "HS256", typ: "JWT" })}.${encode(claims)}`;
+  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
+}
+
+function refused(answer, status, code) {
+  assert.deepEqual([answer.status, answer.json?.error?.code], [status, code], answer.text);
+  assert.equal(typeof answer.json.error.message, "string");
+  assert.match(answer.headers.get("x-request-id"), /^[0-9a-f]{32}$/);
+}
+
+test("tokens, scopes, projects", async (context) => {
+  const state = await stateFolder(context);
+  const vars = { TIDEHOLD_TOKENS: JSON.stringify(tokens), TIDEHOLD_JWT_SECRET: "key" };
+  const server = await serverFor(context, { state, vars });
+  const as = (token, session = "s") => sessionClient(server, session, { token });
+
+  refused(await as(undefined).get(""), 401, "unauthenticated");
+  const unknown = await as("gamma").get("");
+  refused(unknown, 401, "unauthenticated");
+  assert.equal(unknown.headers.get("www-authenticate"), "Bearer");
+  refused(await as("reader").get("/conversations/root/entries"), 403, "scope_missing");
+  refused(await as("reader").post("/conversations"), 403, "scope_missing");
+  refused(await as("reader").get(""), 404, "not_found");
+
+  const exp = Math.floor(Date.now() / 1000) + 60;
+  refused(await as(jwt({ project: "a", scope: "read", exp })).get(""), 404, "not_found");
+  refused(await as(jwt({ project: "a", scope: "read", exp: 1 })).get(""), 401, "unauthenticated");
+  refused(await as(jwt({ project: "a", scope: "read", exp }, "other")).get(""), 401, "unauthenticated");
+
+  // Reading what never existed leaves nothing behind. The runtime makes an empty file for an object that was asked.
+  await server.kill();
+  for (const object of await objectsIn(state)) {
+    assert.deepEqual([object.tables, object.alarm], [[], false]);
+  }
+});
+
+test("nothing configured", async (context) => {
+  const server = await serverFor(context);
+  refused(await sessionClient(server, "s", { token: "alpha" }).get(""), 503, "auth_not_configured");
+  assert.equal((await request("GET", `${server.url}/healthz`)).status, 200);
+});
+
+test("the rate limit", async (context) => {
+  const config = {
+    providers: { scripted: { api: "scripted", models: { echo: {} } } },
+    harnesses: { default: { model: "scripted/echo" } },
+    limits: { requestsPerMinute: 3 },
+  };
+  const vars = { TIDEHOLD_TOKENS: JSON.stringify(tokens), TIDEHOLD_CONFIG: JSON.stringify(config) };
+  const server = await serverFor(context, { vars });
+  const get = (token, session = "s") => sessionClient(server, session, { token }).get("");
+  for (let i = 0; i < 3; i += 1) refused(await get("alpha"), 404, "not_found");
+  const limited = await get("alpha");
+  refused(limited, 429, "rate_limited");
+  assert.ok(Number(limited.headers.get("retry-after")) >= 1);
+  // Each session has its own, and so has each project.
+  refused(await get("alpha", "t"), 404, "not_found");
+  refused(await get("beta"), 404, "not_found");
+});
+
+test("in dev mode", async (context) => {
+  const server = await serverFor(context, { devVars: true });
+  const client = sessionClient(server, "s");
+
+  await context.test("health and the OpenAPI document need no token", async () => {
+    const health = await request("GET", `${server.url}/healthz`);
+    assert.deepEqual([health.status, health.json.status], [200, "ok"]);
+    const document = await request("GET", `${server.url}/openapi.json`);
+    assert.equal(document.json.openapi, "3.1.0");
+    assert.ok(document.json.paths["/v1/sessions/{session}/tools/{tool}"].post);
+  });
+
+  await context.test("any token, or none, is project dev", async () => {
+    refused(await client.get(""), 404, "not_found");
+    refused(await sessionClient(server, "s", { token: "anything" }).get(""), 404, "not_found");
+  });
+
+  await context.test("paths and methods", async () => {
+    refused(await request("GET", `${server.url}/v1/nothing`), 404, "not_found");
+    refused(await request("GET", `${server.url}/v1/sessions/a%20b`), 404, "not_found");
+    refused(await request("GET", `${server.url}/v1/sessions/${"a".repeat(129)}`), 404, "not_found");
+    refused(await client.get("/conversations/main/entries"), 404, "not_found");
+    const refusal = await client.call("PUT", "/conversations");
+    refused(refusal, 405, "method_not_allowed");
+    assert.equal(refusal.headers.get("allow"), "GET, POST");
+  });
+
+  await context.test("parameters", async () => {
+    for (const query of ["limit=0", "limit=501", "limit=x", "order=up"]) {
+      refused(await client.get(`/conversations/root/entries?${query}`), 400, "parameter_invalid");
+    }
+    refused(await client.get("/submissions/2?wait=-1"), 400, "parameter_invalid");
+    refused(await client.get("/submissions/2?wait=soon"), 400, "parameter_invalid");
+  });
+
+  await context.test("bodies", async () => {
+    const post = (body, headers) => client.post("/conversations/root/submissions", body, headers);
+    refused(await post("{"), 400, "json_invalid");
+    refused(await post(`${"[".repeat(129)}${"]".repeat(129)}`), 400, "json_invalid");
+    refused(await post('{"text": "\\ud83d"}'), 400, "text_invalid");
+    refused(await post(Buffer.from([0x22, 0xff, 0x22])), 400, "text_invalid");
+    refused(await post("{}", { "content-type": "text/plain" }), 415, "media_type_unsupported");
+    refused(await post("{}", { "content-encoding": "gzip" }), 415, "media_type_unsupported");
+    refused(await post(`"${"x".repeat(4 * 1024 * 1024)}"`), 413, "body_too_large");
+    refused(await client.post("/tools/external_delegate", `"${"x".repeat(1_572_864)}"`), 413, "body_too_large");
+  });
+
+  await context.test("a body without an announced length is bounded while it is read", async () => {
+    const chunks = Array.from({ length: 24 }, () => new Uint8Array(256 * 1024).fill(0x20));
+    const response = await fetch(`${client.base}/conversations`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: ReadableStream.from(chunks),
+      duplex: "half",
+    });
+    assert.equal(response.status, 413);
+  });
+});
+
+test("a broken configuration", async (context) => {
+  const server = await serverFor(context, { devVars: true, vars: { TIDEHOLD_CONFIG: '{"providers": {"a": 1}}' } });
+  const answer = await sessionClient(server, "s").get("");
+  refused(answer, 503, "configuration_invalid");
+  assert.match(answer.json.error.message, /^providers\.a: /);
+  assert.equal((await request("GET", `${server.url}/healthz`)).status, 200);
+});
+
+test("other origins", async (context) => {
+  const config = {
+    providers: { scripted: { api: "scripted", models: { echo: {} } } },
+    harnesses: { default: { model: "scripted/echo" } },
+    cors: { origins: ["https://app.example"] },
+  };
+  const server = await serverFor(context, { devVars: true, vars: { TIDEHOLD_CONFIG: JSON.stringify(config) } });
+  const from = async (method, origin, headers = {}) => {
+    const answer = await request(method, `${server.url}/v1/sessions/s`, { headers: { origin, ...headers } });
+    return [answer.status, answer.headers.get("access-control-allow-origin")];
+  };
+  const preflight = { "access-control-request-method": "GET" };
+  assert.deepEqual(await from("GET", "https://app.example"), [404, "https://app.example"]);
+  assert.deepEqual(await from("GET", "https://evil.example"), [404, null]);
+  assert.deepEqual(await from("OPTIONS", "https://app.example", preflight), [204, "https://app.example"]);
+});

@@ -1,0 +1,81 @@
+//! The session under test.
+
+use crate::work;
+use serde::{Deserialize, Serialize};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use tidehold_delta::Json;
+use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
+use tidehold_durable_objects::protocol::OperationError;
+use tidehold_durable_objects::streams::outbox::Outbox;
+
+pub struct PanicApp;
+
+/// What the test asks for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "camelCase")]
+pub enum PanicOperation {
+    /// Stores a text, and counts this call in memory.
+    Remember { text: String },
+    /// The stored text and the calls since the session was opened.
+    Recall,
+    /// Answers after that many milliseconds.
+    Hold { ms: u32 },
+    /// Counts in a spawned task, a step every 20 ms, and tells each step to the streams.
+    Run,
+    /// An event stream of the steps.
+    Watch,
+    /// Panics in the request, with a borrow open.
+    PanicNow,
+    /// Panics in a spawned task after that many milliseconds.
+    PanicLater { ms: u32 },
+    /// Panics inside a transaction.
+    PanicInTransaction,
+}
+
+pub struct PanicSession {
+    pub platform: Platform,
+    pub calls: Cell<u32>,
+    pub steps: Cell<u32>,
+    pub streams: RefCell<Vec<Outbox>>,
+}
+
+impl App for PanicApp {
+    type Operation = PanicOperation;
+    type Session = PanicSession;
+
+    async fn open(platform: Platform) -> Result<PanicSession, OperationError> {
+        work::create_table(&platform);
+        Ok(PanicSession { platform, calls: Cell::new(0), steps: Cell::new(0), streams: RefCell::default() })
+    }
+
+    async fn perform(
+        session: Rc<PanicSession>,
+        request: Request<PanicOperation>,
+    ) -> Result<Reply, OperationError> {
+        session.calls.set(session.calls.get() + 1);
+        match request.call.operation {
+            PanicOperation::Remember { text } => work::remember(&session, &text),
+            PanicOperation::Recall => {}
+            PanicOperation::Hold { ms } => work::hold(ms).await,
+            PanicOperation::Run => work::run(&session),
+            PanicOperation::Watch => return Ok(work::watch(&session)),
+            PanicOperation::PanicNow => {
+                let _open = session.streams.borrow_mut();
+                panic!("on request");
+            }
+            PanicOperation::PanicLater { ms } => work::panic_later(&session, ms),
+            PanicOperation::PanicInTransaction => work::panic_in_transaction(&session),
+        }
+        Ok(Reply::Json(Json::object([
+            ("stored", work::recall(&session).map_or(Json::Null, |text| Json::from(text.as_str()))),
+            ("calls", Json::from(session.calls.get())),
+            ("steps", Json::from(session.steps.get())),
+            ("readers", Json::from(session.streams.borrow().len() as u32)),
+        ])))
+    }
+
+    async fn alarm(_session: Rc<PanicSession>) -> Result<(), String> {
+        Ok(())
+    }
+}

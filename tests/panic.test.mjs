@@ -1,0 +1,94 @@
+// Invariant 10: a panic fails its unit, never a neighbour. On the test Worker of tests/panic-worker, which is the
+// product's frame and adapters around a session that panics on request.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import test from "node:test";
+import { request } from "./support/http.mjs";
+import { eventually, serverFor } from "./support/process.mjs";
+import { nextEvent, parseEvents } from "./support/sse.mjs";
+
+const folder = path.join(import.meta.dirname, "panic-worker");
+
+const panics = {
+  "in a request": async (ask) => {
+    const answer = await ask({ name: "panicNow" });
+    assert.deepEqual([answer.status, answer.json.code], [500, "internal"]);
+  },
+  "in a spawned task": async (ask) => {
+    // The request that shares the session with the panic is told; it must not hang.
+    const [later, held] = await Promise.all([ask({ name: "panicLater", ms: 100 }), ask({ name: "hold", ms: 5000 })]);
+    assert.equal(later.status, 200);
+    assert.deepEqual([held.status, held.json.code], [503, "session_failed"]);
+  },
+  "in a transaction": async (ask) => {
+    const answer = await ask({ name: "panicInTransaction" });
+    assert.deepEqual([answer.status, answer.json.code], [500, "internal"]);
+  },
+};
+
+test("panics", async (context) => {
+  const server = await serverFor(context, {
+    build: path.join(folder, "build"),
+    wrangler: path.join(folder, "wrangler.toml"),
+  });
+  const asker = (session) => (operation) => request("POST", `${server.url}/${session}`, { body: operation });
+  const stream = async (session) => {
+    const body = JSON.stringify({ name: "watch" });
+    const response = await fetch(`${server.url}/${session}`, { method: "POST", body });
+    return parseEvents(response.body);
+  };
+
+  for (const [where, panic] of Object.entries(panics)) {
+    await context.test(where, async () => {
+      const [victim, peer] = [asker(`victim ${where}`), asker(`peer ${where}`)];
+      await victim({ name: "remember", text: "kept" });
+      await victim({ name: "recall" });
+      await peer({ name: "remember", text: "peer" });
+      await peer({ name: "run" });
+      const [victimEvents, peerEvents] = [await stream(`victim ${where}`), await stream(`peer ${where}`)];
+      await nextEvent(victimEvents);
+      const first = (await nextEvent(peerEvents)).data;
+      const open = peer({ name: "hold", ms: 1500 });
+
+      await panic(victim);
+
+      // The panicked session ends its streams and answers again, from storage and with new memory.
+      assert.deepEqual((await nextEvent(victimEvents)).data, { reason: "failed" });
+      assert.equal((await victimEvents.next()).done, true);
+      const recalled = await victim({ name: "recall" });
+      assert.deepEqual(recalled.json, { stored: "kept", calls: 1, steps: 0, readers: 0 });
+
+      // The neighbour's open request, stream and run go on, and so does its memory.
+      for (let step = first + 1; step < first + 10; step += 1) {
+        assert.equal((await nextEvent(peerEvents)).data, step);
+      }
+      const held = await open;
+      assert.equal(held.status, 200);
+      assert.deepEqual([held.json.stored, held.json.calls], ["peer", 4]);
+      assert.ok(held.json.steps >= 10);
+    });
+  }
+
+  await context.test("a hundred panics in a row", async () => {
+    const [victim, peer] = [asker("victim again"), asker("peer again")];
+    await peer({ name: "run" });
+    for (let round = 0; round < 100; round += 1) {
+      assert.equal((await victim({ name: "panicNow" })).status, 500);
+    }
+    const before = (await peer({ name: "recall" })).json.steps;
+    await eventually(async () => (await peer({ name: "recall" })).json.steps > before);
+  });
+
+  await context.test("a gone reader is released", async () => {
+    const peer = asker("peer gone");
+    const controller = new AbortController();
+    const body = JSON.stringify({ name: "watch" });
+    await fetch(`${server.url}/peer%20gone`, { method: "POST", body, signal: controller.signal });
+    await peer({ name: "run" });
+    assert.equal((await peer({ name: "recall" })).json.readers, 1);
+    controller.abort();
+    // By the first write that fails, long before a heartbeat.
+    await eventually(async () => (await peer({ name: "recall" })).json.readers === 0);
+  });
+});

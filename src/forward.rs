@@ -24,7 +24,7 @@ pub fn object_name(project: &str, session: &str) -> String {
 /// answer is reported, not waited for.
 pub async fn forward(env: &Env, call: &Call, body: &str, status: u16) -> Result<Response, ApiError> {
     let object = object_name(&call.caller.project, &call.session);
-    let limit = CALL_MS + u64::from(call.operation.wait_ms());
+    let limit = CALL_MS + 1000 * u64::from(call.operation.wait_seconds());
     let asked = ask(env, &object, call, body);
     match select(pin!(asked), sleep(limit)).await {
         Either::Left((Ok(answer), _)) => translate(answer, status).await,

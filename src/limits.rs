@@ -15,7 +15,7 @@ pub const DRAIN_BYTES: usize = 4 * BODY_BYTES;
 pub const SESSION_NAME_BYTES: usize = 128;
 
 /// Longest wait of `?wait=`; more is clamped (http.md).
-pub const WAIT_MS: u32 = 60_000;
+pub const WAIT_SECONDS: u32 = 60;
 
 /// Most items of a page of entries or conversations (http.md).
 pub const PAGE_ITEMS: u32 = 500;

@@ -8,7 +8,7 @@ pub mod table;
 use crate::error::ApiError;
 use names::Captures;
 use table::{ROUTES, RouteSpec};
-use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId};
+use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId, TaskId};
 
 /// What a path names, before its query is read.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +23,23 @@ pub enum Endpoint {
 pub enum Action {
     CallTool { tool: String },
     Inspect,
+    DeleteSession,
     ListConversations,
     CreateConversation,
     GetConversation { conversation: ConversationKey },
+    Configure { conversation: ConversationKey },
+    AbortConversation { conversation: ConversationKey },
+    ResetConversation { conversation: ConversationKey },
     Submit { conversation: ConversationKey },
     GetSubmission { submission: SubmissionId },
+    AbortSubmission { submission: SubmissionId },
     ListEntries { conversation: ConversationKey },
+    GetContext { conversation: ConversationKey },
     WatchEvents { conversation: ConversationKey },
+    ListTasks,
+    GetTask { task: TaskId },
+    AbortTask { task: TaskId },
+    Usage,
 }
 
 /// The route of a request, or 404, or 405 with the methods that the path takes.

@@ -2,7 +2,7 @@
 
 use crate::limits::SESSION_NAME_BYTES;
 use tidehold_delta::MAX_SAFE_INTEGER;
-use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId};
+use tidehold_durable_objects::protocol::{ConversationKey, SubmissionId, TaskId};
 
 /// What the placeholders of a template stand for in one path, by their order.
 pub struct Captures<'a>(Vec<(&'static str, &'a str)>);
@@ -60,6 +60,10 @@ impl<'a> Captures<'a> {
         id(self.get("submission")?).map(SubmissionId)
     }
 
+    pub fn task(&self) -> Option<TaskId> {
+        id(self.get("task")?).map(TaskId)
+    }
+
     /// Any word; the object knows which tools there are.
     pub fn tool(&self) -> Option<String> {
         let name = self.get("tool")?;
@@ -72,7 +76,7 @@ impl<'a> Captures<'a> {
 }
 
 /// A decimal number without sign or leading zeros, up to 2^53 - 1: one spelling for each id.
-fn id(text: &str) -> Option<u64> {
+pub fn id(text: &str) -> Option<u64> {
     let canonical =
         text.bytes().all(|byte| byte.is_ascii_digit()) && !(text.len() > 1 && text.starts_with('0'));
     canonical

@@ -2,9 +2,10 @@
 //! caller without rights learns nothing from its mistakes.
 
 use super::Action;
+use super::names::id;
 use crate::error::ApiError;
-use crate::limits::{PAGE_ITEMS, WAIT_MS};
-use tidehold_durable_objects::protocol::{Accept, Operation, Order};
+use crate::limits::{PAGE_ITEMS, WAIT_SECONDS};
+use tidehold_durable_objects::protocol::{Accept, EntryId, Operation, Order};
 
 /// What of a request decides an operation, beside its path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,16 +49,19 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    fn wait_ms(&self) -> Result<u32, ApiError> {
-        let Some(text) = self.get("wait") else {
-            return Ok(0);
-        };
-        let seconds = text
-            .parse::<f64>()
-            .ok()
-            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    /// Whole seconds, rounded up: a short wait must not become none.
+    fn wait_seconds(&self) -> Result<Option<u32>, ApiError> {
+        let Some(text) = self.get("wait") else { return Ok(None) };
+        let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
         let seconds = seconds.ok_or_else(|| ApiError::parameter("wait", "must be a number of seconds"))?;
-        Ok((seconds * 1000.0).min(f64::from(WAIT_MS)) as u32)
+        Ok(Some(seconds.ceil().min(f64::from(WAIT_SECONDS)) as u32))
+    }
+
+    /// An entry id.
+    fn at(&self) -> Result<Option<EntryId>, ApiError> {
+        let Some(text) = self.get("at") else { return Ok(None) };
+        let id = id(text).ok_or_else(|| ApiError::parameter("at", "must be an entry id"))?;
+        Ok(Some(EntryId(id)))
     }
 
     /// The position a reader of events holds. A browser repeats the address it was given and adds the header when it
@@ -81,11 +85,15 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
         },
         Action::CreateConversation => Operation::CreateConversation,
         Action::GetConversation { conversation } => Operation::GetConversation { conversation },
+        Action::Configure { conversation } => Operation::Configure { conversation },
+        Action::AbortConversation { conversation } => Operation::AbortConversation { conversation },
+        Action::ResetConversation { conversation } => Operation::ResetConversation { conversation },
         Action::Submit { conversation } => Operation::Submit { conversation },
         Action::GetSubmission { submission } => Operation::GetSubmission {
             submission,
-            wait_ms: parameters.wait_ms()?,
+            wait_seconds: parameters.wait_seconds()?,
         },
+        Action::AbortSubmission { submission } => Operation::AbortSubmission { submission },
         Action::ListEntries { conversation } => Operation::ListEntries {
             conversation,
             cursor: parameters.text("cursor"),
@@ -96,6 +104,10 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
             conversation,
             after: parameters.after(),
         },
+        Action::ListTasks => Operation::ListTasks,
+        Action::GetTask { task } => Operation::GetTask { task },
+        Action::AbortTask { task } => Operation::AbortTask { task },
+        Action::Usage => Operation::Usage,
     })
 }
 

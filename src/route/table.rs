@@ -4,6 +4,7 @@ use super::names::Captures;
 use super::{Action, Endpoint, session};
 use crate::auth::Scope;
 use crate::limits::{BODY_BYTES, TOOL_BODY_BYTES};
+use tidehold_durable_objects::protocol::ConversationKey;
 
 /// One method of one path.
 pub struct RouteSpec {
@@ -26,140 +27,161 @@ pub struct RouteSpec {
     pub build: fn(&Captures<'_>) -> Option<Endpoint>,
 }
 
-const GET: RouteSpec = RouteSpec {
-    method: "GET",
-    path: "",
-    scope: Some(Scope::Read),
-    body_limit: None,
-    status: 200,
-    summary: "",
-    query: &[],
-    streams: false,
-    build: |_| None,
-};
+const fn get(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -> RouteSpec {
+    RouteSpec {
+        method: "GET",
+        path,
+        scope: Some(Scope::Read),
+        body_limit: None,
+        status: 200,
+        summary: "",
+        query: &[],
+        streams: false,
+        build,
+    }
+}
 
-const POST: RouteSpec = RouteSpec {
-    method: "POST",
-    scope: Some(Scope::Write),
-    body_limit: Some(BODY_BYTES),
-    ..GET
-};
+const fn post(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -> RouteSpec {
+    RouteSpec { method: "POST", scope: Some(Scope::Write), body_limit: Some(BODY_BYTES), ..get(path, build) }
+}
+
+const fn delete(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -> RouteSpec {
+    RouteSpec { method: "DELETE", scope: Some(Scope::Write), ..get(path, build) }
+}
+
+fn about(names: &Captures<'_>, action: fn(ConversationKey) -> Action) -> Option<Endpoint> {
+    session(names, action(names.conversation()?))
+}
 
 /// Paths in the order of http.md.
-pub static ROUTES: [RouteSpec; 11] = [
+pub static ROUTES: [RouteSpec; 21] = [
     RouteSpec {
-        path: "/healthz",
         scope: None,
         summary: "Whether the Worker runs.",
-        build: |_| Some(Endpoint::Healthz),
-        ..GET
+        ..get("/healthz", |_| Some(Endpoint::Healthz))
     },
     RouteSpec {
-        path: "/openapi.json",
         scope: None,
         summary: "This document.",
-        build: |_| Some(Endpoint::OpenApi),
-        ..GET
+        ..get("/openapi.json", |_| Some(Endpoint::OpenApi))
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/tools/{tool}",
         scope: Some(Scope::Call),
         body_limit: Some(TOOL_BODY_BYTES),
-        status: 200,
-        summary: "Calls a contract tool; the answer is its receipt.",
-        build: |names| session(names, Action::CallTool { tool: names.tool()? }),
-        ..POST
+        summary: "Calls a contract tool; the structured content is its receipt.",
+        ..post("/v1/sessions/{session}/tools/{tool}", |names| {
+            session(names, Action::CallTool { tool: names.tool()? })
+        })
     },
     RouteSpec {
-        path: "/v1/sessions/{session}",
         summary: "What the session is doing and how large it is.",
-        build: |names| session(names, Action::Inspect),
-        ..GET
+        ..get("/v1/sessions/{session}", |names| session(names, Action::Inspect))
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations",
+        scope: Some(Scope::Admin),
+        status: 204,
+        summary: "Deletes everything of the session.",
+        ..delete("/v1/sessions/{session}", |names| session(names, Action::DeleteSession))
+    },
+    RouteSpec {
         summary: "The session's conversations.",
         query: &["cursor", "limit"],
-        build: |names| session(names, Action::ListConversations),
-        ..GET
+        ..get("/v1/sessions/{session}/conversations", |names| session(names, Action::ListConversations))
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations",
         status: 201,
         summary: "Creates a conversation.",
-        build: |names| session(names, Action::CreateConversation),
-        ..POST
+        ..post("/v1/sessions/{session}/conversations", |names| session(names, Action::CreateConversation))
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations/{conversation}",
         summary: "One conversation with its resolved agent and its usage.",
-        build: |names| {
-            session(
-                names,
-                Action::GetConversation {
-                    conversation: names.conversation()?,
-                },
-            )
-        },
-        ..GET
+        ..get("/v1/sessions/{session}/conversations/{conversation}", |names| {
+            about(names, |conversation| Action::GetConversation { conversation })
+        })
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations/{conversation}/submissions",
         status: 202,
         summary: "Submits an input or a write. The same requestId with the same content answers the same record.",
-        build: |names| {
-            session(
-                names,
-                Action::Submit {
-                    conversation: names.conversation()?,
-                },
-            )
-        },
-        ..POST
+        ..post("/v1/sessions/{session}/conversations/{conversation}/submissions", |names| {
+            about(names, |conversation| Action::Submit { conversation })
+        })
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/submissions/{submission}",
         summary: "One submission, after it settled or after the wait.",
         query: &["wait"],
-        build: |names| {
-            session(
-                names,
-                Action::GetSubmission {
-                    submission: names.submission()?,
-                },
-            )
-        },
-        ..GET
+        ..get("/v1/sessions/{session}/submissions/{submission}", |names| {
+            session(names, Action::GetSubmission { submission: names.submission()? })
+        })
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations/{conversation}/entries",
+        summary: "Takes a queued submission back.",
+        ..delete("/v1/sessions/{session}/submissions/{submission}", |names| {
+            session(names, Action::AbortSubmission { submission: names.submission()? })
+        })
+    },
+    RouteSpec {
+        status: 202,
+        summary: "Aborts what runs in the conversation.",
+        ..post("/v1/sessions/{session}/conversations/{conversation}/abort", |names| {
+            about(names, |conversation| Action::AbortConversation { conversation })
+        })
+    },
+    RouteSpec {
+        status: 202,
+        summary: "Starts the conversation over, optionally with a handoff.",
+        ..post("/v1/sessions/{session}/conversations/{conversation}/reset", |names| {
+            about(names, |conversation| Action::ResetConversation { conversation })
+        })
+    },
+    RouteSpec {
+        summary: "Changes the agent; null clears a member. Answers the resolved agent.",
+        ..post("/v1/sessions/{session}/conversations/{conversation}/configure", |names| {
+            about(names, |conversation| Action::Configure { conversation })
+        })
+    },
+    RouteSpec {
         scope: Some(Scope::Transcript),
         summary: "A page of the transcript.",
         query: &["cursor", "limit", "order"],
-        build: |names| {
-            session(
-                names,
-                Action::ListEntries {
-                    conversation: names.conversation()?,
-                },
-            )
-        },
-        ..GET
+        ..get("/v1/sessions/{session}/conversations/{conversation}/entries", |names| {
+            about(names, |conversation| Action::ListEntries { conversation })
+        })
     },
     RouteSpec {
-        path: "/v1/sessions/{session}/conversations/{conversation}/events",
+        scope: Some(Scope::Transcript),
+        summary: "The context that the model would be given, at an entry or now.",
+        query: &["at"],
+        ..get("/v1/sessions/{session}/conversations/{conversation}/context", |names| {
+            about(names, |conversation| Action::GetContext { conversation })
+        })
+    },
+    RouteSpec {
         scope: Some(Scope::Transcript),
         summary: "Committed agent events as they happen; with Accept: application/json the snapshot alone.",
         query: &["after"],
         streams: true,
-        build: |names| {
-            session(
-                names,
-                Action::WatchEvents {
-                    conversation: names.conversation()?,
-                },
-            )
-        },
-        ..GET
+        ..get("/v1/sessions/{session}/conversations/{conversation}/events", |names| {
+            about(names, |conversation| Action::WatchEvents { conversation })
+        })
+    },
+    RouteSpec {
+        summary: "Live tasks.",
+        ..get("/v1/sessions/{session}/tasks", |names| session(names, Action::ListTasks))
+    },
+    RouteSpec {
+        summary: "One task.",
+        ..get("/v1/sessions/{session}/tasks/{task}", |names| {
+            session(names, Action::GetTask { task: names.task()? })
+        })
+    },
+    RouteSpec {
+        summary: "Asks a task to stop.",
+        ..post("/v1/sessions/{session}/tasks/{task}/abort", |names| {
+            session(names, Action::AbortTask { task: names.task()? })
+        })
+    },
+    RouteSpec {
+        summary: "What the session spent.",
+        ..get("/v1/sessions/{session}/usage", |names| session(names, Action::Usage))
     },
 ];

@@ -157,13 +157,13 @@ fn waits_are_clamped() {
                 ..Parameters::default()
             },
         ) {
-            Ok(Operation::GetSubmission { wait_ms, .. }) => Some(wait_ms),
+            Ok(Operation::GetSubmission { wait_seconds, .. }) => wait_seconds,
             _ => None,
         }
     };
-    assert_eq!(wait("1.5"), Some(1500));
+    assert_eq!(wait("1.5"), Some(2));
     assert_eq!(wait("0"), Some(0));
-    assert_eq!(wait("1e9"), Some(60_000));
+    assert_eq!(wait("1e9"), Some(60));
     assert_eq!(
         [wait("-1"), wait("x"), wait(""), wait("inf"), wait("NaN")],
         [None; 5]

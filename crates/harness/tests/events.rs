@@ -188,7 +188,7 @@ fn the_folded_stream_equals_a_fresh_snapshot_at_every_cut() {
     let frames = record(&mut bench, None);
     let mut fold = Fold::default();
     let mut taken = 0;
-    bench.submit("@pace 70\n@think pondering \n@say Hello \n@repeat 9 wave\n@usage 5 6");
+    bench.submit("@pace 70\n@think pondering \n@say Hello \n@repeat 19 wave\n@usage 5 6");
     bench.run(async |harness| harness.submit(ROOT_CONVERSATION_ID, input_when("@fail 500 x\n@pace 40\n@repeat 12 again", WhenBusy::FollowUp, None)).await).unwrap();
     bench.run(async |harness| harness.submit(ROOT_CONVERSATION_ID, input("@call t {\"a\": \"b\"}\n---\n@say end")).await).unwrap();
     for step in 0..80 {

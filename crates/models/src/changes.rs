@@ -3,7 +3,7 @@
 //! A consumer that publishes a growing message every so often would copy all of it each time. The edits say only what is
 //! new, so keeping a copy up to date costs time in proportion to the answer.
 
-use crate::message::AssistantBlock;
+use crate::message::{AssistantBlock, Message};
 use crate::partial::shown_arguments;
 use crate::stream::{StreamEvent, Update};
 use crate::tool_arguments::{ArgumentsParser, Change};
@@ -66,7 +66,8 @@ impl Changes {
             | StreamEvent::Error { message } => {
                 self.pending.clear();
                 self.open.clear();
-                self.set(Vec::new(), message);
+                // With its role: the copy is the message as it is stored, not the bare struct.
+                self.set(Vec::new(), &Message::Assistant(message.as_ref().clone()));
             }
             StreamEvent::TextStart { content_index, block } => {
                 self.set(

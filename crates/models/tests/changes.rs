@@ -2,7 +2,7 @@
 
 use tidehold_delta::{Json, Segment};
 use tidehold_models::changes::Changes;
-use tidehold_models::message::{AssistantMessage, StopReason, TextContent, ToolCall, Usage};
+use tidehold_models::message::{AssistantMessage, Message, StopReason, TextContent, ToolCall, Usage};
 use tidehold_models::partial::Partial;
 use tidehold_models::stream::{StreamEvent, Update};
 use tidehold_models::tool_arguments::Change;
@@ -96,7 +96,7 @@ fn check(events: &[StreamEvent]) {
                     .iter()
                     .fold(copy, |copy, change| apply(&copy, change));
                 let expected =
-                    Json::from_serialize(&partial.message().expect("a message")).expect("plain data");
+                    Json::from_serialize(&Message::Assistant(partial.message().expect("a message"))).expect("plain data");
                 assert_eq!(copy, expected, "after {index}, taken every {every}");
             }
         }

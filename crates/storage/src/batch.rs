@@ -26,7 +26,9 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     /// Whether the batch retires this incarnation.
     pub fn retires(&self, id: DocumentId) -> bool {
-        self.documents.iter().any(|document| document.id == id && document.retire)
+        self.documents
+            .iter()
+            .any(|document| document.id == id && document.retire)
     }
 }
 
@@ -50,8 +52,16 @@ pub struct DocumentPlan<'a> {
 /// The content command of an incarnation.
 #[derive(Clone, Copy, Debug)]
 pub enum ContentWrite<'a> {
-    Create { record: &'a DocumentCreate, version: u32, value: &'a Json },
-    Copy { record: &'a DocumentCreate, source: DocumentId, at: Point },
+    Create {
+        record: &'a DocumentCreate,
+        version: u32,
+        value: &'a Json,
+    },
+    Copy {
+        record: &'a DocumentCreate,
+        source: DocumentId,
+        at: Point,
+    },
     Change(&'a DocumentContent),
 }
 
@@ -80,7 +90,11 @@ pub enum RecordType {
 /// # Errors
 /// [`StorageError::Batch`] naming the first rule broken.
 pub fn plan(writes: &[StorageWrite]) -> Result<Plan<'_>, StorageError> {
-    let mut plan = Plan { tables: Vec::new(), documents: Vec::new(), highest: 0 };
+    let mut plan = Plan {
+        tables: Vec::new(),
+        documents: Vec::new(),
+        highest: 0,
+    };
     let mut owners: HashMap<u64, RecordType> = HashMap::new();
     // Positions in `plan.documents`.
     let mut positions: HashMap<DocumentId, usize> = HashMap::new();
@@ -94,7 +108,11 @@ pub fn plan(writes: &[StorageWrite]) -> Result<Plan<'_>, StorageError> {
             Some(earlier) if earlier == record_type => {
                 return Err(batch(format!("{record_type:?} {id} is written more than once")));
             }
-            Some(earlier) => return Err(batch(format!("id {id} is written as {earlier:?} and {record_type:?}"))),
+            Some(earlier) => {
+                return Err(batch(format!(
+                    "id {id} is written as {earlier:?} and {record_type:?}"
+                )));
+            }
             None => plan.highest = plan.highest.max(id),
         }
         match write {
@@ -133,18 +151,36 @@ fn add_document<'a>(
     write: &'a StorageWrite,
 ) -> Result<(), StorageError> {
     let position = *positions.entry(id).or_insert_with(|| {
-        documents.push(DocumentPlan { id, content: None, retire: false });
+        documents.push(DocumentPlan {
+            id,
+            content: None,
+            retire: false,
+        });
         documents.len() - 1
     });
-    let Some(document) = documents.get_mut(position) else { return Ok(()) };
+    let Some(document) = documents.get_mut(position) else {
+        return Ok(());
+    };
     let content = match write {
-        StorageWrite::DocumentCreate { record, version, value } => {
+        StorageWrite::DocumentCreate {
+            record,
+            version,
+            value,
+        } => {
             check_create(record)?;
-            ContentWrite::Create { record, version: *version, value }
+            ContentWrite::Create {
+                record,
+                version: *version,
+                value,
+            }
         }
         StorageWrite::DocumentCopy { record, source, at } => {
             check_create(record)?;
-            ContentWrite::Copy { record, source: *source, at: *at }
+            ContentWrite::Copy {
+                record,
+                source: *source,
+                at: *at,
+            }
         }
         StorageWrite::DocumentChange { content, .. } => ContentWrite::Change(content),
         _ if document.retire => return Err(batch(format!("document {id} is retired twice"))),
@@ -184,7 +220,14 @@ fn check_create(record: &DocumentCreate) -> Result<(), StorageError> {
             _ => false,
         },
     };
-    if valid { Ok(()) } else { Err(batch(format!("document {}: history and fork do not fit its scope", record.id))) }
+    if valid {
+        Ok(())
+    } else {
+        Err(batch(format!(
+            "document {}: history and fork do not fit its scope",
+            record.id
+        )))
+    }
 }
 
 /// Copies read pre-batch state, so a source the batch touches would be ambiguous.
@@ -196,7 +239,9 @@ fn check_copies(
         if let Some(ContentWrite::Copy { source, .. }) = document.content
             && positions.contains_key(&source)
         {
-            return Err(batch(format!("document {source} is copied and written in one batch")));
+            return Err(batch(format!(
+                "document {source} is copied and written in one batch"
+            )));
         }
     }
     Ok(())
@@ -206,9 +251,14 @@ fn check_copies(
 fn check_addresses(documents: &[DocumentPlan<'_>]) -> Result<(), StorageError> {
     let mut created: HashMap<DocumentAddress, DocumentId> = HashMap::new();
     for document in documents.iter().filter(|document| !document.retire) {
-        let Some(record) = document.content.and_then(ContentWrite::created) else { continue };
+        let Some(record) = document.content.and_then(ContentWrite::created) else {
+            continue;
+        };
         if let Some(other) = created.insert(address(record), record.id) {
-            return Err(batch(format!("documents {other} and {} share an address", record.id)));
+            return Err(batch(format!(
+                "documents {other} and {} share an address",
+                record.id
+            )));
         }
     }
     Ok(())
@@ -216,7 +266,11 @@ fn check_addresses(documents: &[DocumentPlan<'_>]) -> Result<(), StorageError> {
 
 /// The logical address of a new incarnation.
 pub fn address(record: &DocumentCreate) -> DocumentAddress {
-    DocumentAddress { kind: record.kind.clone(), scope: record.scope, key: record.key.clone() }
+    DocumentAddress {
+        kind: record.kind.clone(),
+        scope: record.scope,
+        key: record.key.clone(),
+    }
 }
 
 /// Whether `source`, as committed before the batch, may be copied into `child`.
@@ -246,9 +300,20 @@ pub fn check_copy(source: &DocumentRecord, at: Point, child: &DocumentCreate) ->
 ///
 /// # Errors
 /// [`StorageError::Batch`] when `record` moves to another conversation or kind.
-pub fn check_task_stays(record: &TaskRecord, conversation: ConversationId, kind: &str) -> Result<(), StorageError> {
+pub fn check_task_stays(
+    record: &TaskRecord,
+    conversation: ConversationId,
+    kind: &str,
+) -> Result<(), StorageError> {
     let stays = record.conversation_id == conversation && &*record.kind == kind;
-    if stays { Ok(()) } else { Err(batch(format!("task {} changes its conversation or kind", record.id))) }
+    if stays {
+        Ok(())
+    } else {
+        Err(batch(format!(
+            "task {} changes its conversation or kind",
+            record.id
+        )))
+    }
 }
 
 /// A replaced submission keeps what it is found by.
@@ -261,7 +326,14 @@ pub fn check_submission_stays(
     request: Option<&str>,
 ) -> Result<(), StorageError> {
     let stays = record.conversation_id == conversation && record.request_id.as_deref() == request;
-    if stays { Ok(()) } else { Err(batch(format!("submission {} changes its conversation or request", record.id))) }
+    if stays {
+        Ok(())
+    } else {
+        Err(batch(format!(
+            "submission {} changes its conversation or request",
+            record.id
+        )))
+    }
 }
 
 /// The two rules every change obeys: the incarnation is alive, and deltas do not cross a version (spec 3.5).
@@ -296,11 +368,15 @@ pub(crate) fn retired(id: DocumentId) -> StorageError {
 }
 
 pub(crate) fn address_taken(id: DocumentId, holder: DocumentId) -> StorageError {
-    batch(format!("document {id} is created where document {holder} is alive"))
+    batch(format!(
+        "document {id} is created where document {holder} is alive"
+    ))
 }
 
 pub(crate) fn request_taken(request: &Text) -> StorageError {
-    batch(format!("request {request:?} already identifies another submission"))
+    batch(format!(
+        "request {request:?} already identifies another submission"
+    ))
 }
 
 pub(crate) fn batch(reason: String) -> StorageError {

@@ -52,15 +52,27 @@ impl PageRequest {
             return Err(StorageError::Request("a page holds at least one item".into()));
         }
         let Some(cursor) = cursor else {
-            return Ok(Self { scan, order: asked.unwrap_or(default), after: None, limit });
+            return Ok(Self {
+                scan,
+                order: asked.unwrap_or(default),
+                after: None,
+                limit,
+            });
         };
         let (order, after) = decode(scan, cursor).ok_or_else(|| {
             StorageError::Request(format!("no cursor of a scan of {}: {}", scan.name(), cursor.0))
         })?;
         if asked.is_some_and(|asked| asked != order) {
-            return Err(StorageError::Request("the cursor is of a scan in the other order".into()));
+            return Err(StorageError::Request(
+                "the cursor is of a scan in the other order".into(),
+            ));
         }
-        Ok(Self { scan, order, after: Some(after), limit })
+        Ok(Self {
+            scan,
+            order,
+            after: Some(after),
+            limit,
+        })
     }
 
     /// Exclusive start of the page as a number: what an ascending scan is above and a descending one below.
@@ -73,19 +85,28 @@ impl PageRequest {
 
     /// The page of `items`, of which the last has the id `last`. A full page may have a successor.
     pub(crate) fn page<T>(&self, items: Vec<T>, last: Option<u64>) -> Page<T> {
-        let next = last.filter(|_| items.len() >= self.limit).map(|after| encode(self.scan, self.order, after));
+        let next = last
+            .filter(|_| items.len() >= self.limit)
+            .map(|after| encode(self.scan, self.order, after));
         Page { items, next }
     }
 }
 
 fn encode(scan: Scan, order: ScanOrder, after: u64) -> Cursor {
-    let members = [("scan", scan.name().into()), ("order", order_name(order).into()), ("after", after.into())];
+    let members = [
+        ("scan", scan.name().into()),
+        ("order", order_name(order).into()),
+        ("after", after.into()),
+    ];
     Cursor(Json::object(members))
 }
 
 fn decode(scan: Scan, cursor: &Cursor) -> Option<(ScanOrder, u64)> {
     let members = cursor.0.as_object().filter(|members| members.len() == 3)?;
-    members.get("scan")?.as_str().filter(|name| *name == scan.name())?;
+    members
+        .get("scan")?
+        .as_str()
+        .filter(|name| *name == scan.name())?;
     let order = match members.get("order")?.as_str()? {
         "ascending" => ScanOrder::Ascending,
         "descending" => ScanOrder::Descending,

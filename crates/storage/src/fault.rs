@@ -157,7 +157,11 @@ impl<S: Storage> Storage for Countdown<S> {
 
     fn mint_id(&self) -> StorageFuture<'_, u64> {
         Box::pin(async move {
-            if self.count(Call::Mint) == Spark::Nothing { self.inner.mint_id().await } else { injected() }
+            if self.count(Call::Mint) == Spark::Nothing {
+                self.inner.mint_id().await
+            } else {
+                injected()
+            }
         })
     }
 

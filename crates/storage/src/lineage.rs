@@ -33,7 +33,11 @@ pub(crate) fn segments(line: &[Ancestor], query: &EntryQuery, page: &PageRequest
     }
     let ranges = line
         .iter()
-        .map(|ancestor| Segment { conversation: ancestor.conversation, min, max: max.min(ancestor.cap) })
+        .map(|ancestor| Segment {
+            conversation: ancestor.conversation,
+            min,
+            max: max.min(ancestor.cap),
+        })
         .filter(|range| range.min <= range.max);
     match page.order {
         ScanOrder::Ascending => ranges.rev().collect(),
@@ -43,5 +47,6 @@ pub(crate) fn segments(line: &[Ancestor], query: &EntryQuery, page: &PageRequest
 
 /// Whether an entry of `conversation` is visible.
 pub(crate) fn is_visible(line: &[Ancestor], conversation: ConversationId, id: EntryId) -> bool {
-    line.iter().any(|ancestor| ancestor.conversation == conversation && id.0 <= ancestor.cap)
+    line.iter()
+        .any(|ancestor| ancestor.conversation == conversation && id.0 <= ancestor.cap)
 }

@@ -1,6 +1,8 @@
 //! Stored statuses and the filters over them, shared by all backends.
 
-use tidehold_session::records::{InputStatus, SubmissionRecord, SubmissionState, TaskRecord, TaskState, WriteStatus};
+use tidehold_session::records::{
+    InputStatus, SubmissionRecord, SubmissionState, TaskRecord, TaskState, WriteStatus,
+};
 use tidehold_session::storage::{SubmissionStatus, TaskStatus};
 
 pub(crate) fn of_task(record: &TaskRecord) -> TaskStatus {
@@ -29,9 +31,8 @@ pub(crate) fn of_submission(record: &SubmissionRecord) -> SubmissionStatus {
             SubmissionStatus::Queued
         }
         SubmissionState::Input(InputStatus::Placed { .. }) => SubmissionStatus::Placed,
-        SubmissionState::Input(InputStatus::Done { .. }) | SubmissionState::Write(WriteStatus::Done { .. }) => {
-            SubmissionStatus::Done
-        }
+        SubmissionState::Input(InputStatus::Done { .. })
+        | SubmissionState::Write(WriteStatus::Done { .. }) => SubmissionStatus::Done,
         SubmissionState::Input(InputStatus::Unanswered { .. })
         | SubmissionState::Write(WriteStatus::Unanswered { .. }) => SubmissionStatus::Unanswered,
     }

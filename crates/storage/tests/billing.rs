@@ -1,5 +1,8 @@
 //! Rows written, as the platform bills them.
 
+// Helpers are test code too; the lint knows only functions marked as tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::now;
@@ -20,7 +23,11 @@ impl Meter {
     /// A session with a root conversation and two documents, 10 current-only and 11 rewindable.
     fn new() -> Self {
         let meter = Self(SqlStorage::open(NativeDriver::in_memory().unwrap(), "test").unwrap());
-        let root = ConversationRecord { id: ConversationId(1), parent: None, owner: None };
+        let root = ConversationRecord {
+            id: ConversationId(1),
+            parent: None,
+            owner: None,
+        };
         meter.rows(&[StorageWrite::Conversation(Rc::new(root))]);
         assert_eq!(meter.rows(&[create(10, StoredHistory::Latest)]), 2);
         assert_eq!(meter.rows(&[create(11, StoredHistory::Rewindable)]), 2);
@@ -39,24 +46,45 @@ fn create(id: u64, history: StoredHistory) -> StorageWrite {
         id: DocumentId(id),
         kind: format!("kind-{id}").as_str().into(),
         key: None,
-        scope: Scope::Conversation { conversation_id: ConversationId(1) },
+        scope: Scope::Conversation {
+            conversation_id: ConversationId(1),
+        },
         history: Some(history),
         fork: Some(ForkPolicy::Current),
     };
-    StorageWrite::DocumentCreate { record, version: 1, value: json!({ "text": "" }) }
+    StorageWrite::DocumentCreate {
+        record,
+        version: 1,
+        value: json!({ "text": "" }),
+    }
 }
 
 fn change(id: u64, content: DocumentContent) -> StorageWrite {
-    StorageWrite::DocumentChange { id: DocumentId(id), content }
+    StorageWrite::DocumentChange {
+        id: DocumentId(id),
+        content,
+    }
 }
 
 fn delta(id: u64, text: &str) -> StorageWrite {
     let ops = vec![Op::Append(vec!["text".into()], text.into())];
-    change(id, DocumentContent::Delta { version: 1, ops: ops.into() })
+    change(
+        id,
+        DocumentContent::Delta {
+            version: 1,
+            ops: ops.into(),
+        },
+    )
 }
 
 fn base(id: u64) -> StorageWrite {
-    change(id, DocumentContent::Base { version: 1, value: json!({ "text": "" }) })
+    change(
+        id,
+        DocumentContent::Base {
+            version: 1,
+            value: json!({ "text": "" }),
+        },
+    )
 }
 
 fn entry(id: u64, head: Option<u64>, data: Option<Json>) -> StorageWrite {
@@ -92,11 +120,15 @@ fn task(id: u64, state: TaskState) -> StorageWrite {
 }
 
 fn running() -> TaskState {
-    TaskState::Running { checkpoint: json!({ "phase": "p" }) }
+    TaskState::Running {
+        checkpoint: json!({ "phase": "p" }),
+    }
 }
 
 fn terminal() -> TaskState {
-    TaskState::Terminal { outcome: TaskOutcome::Completed { result: json!(null) } }
+    TaskState::Terminal {
+        outcome: TaskOutcome::Completed { result: json!(null) },
+    }
 }
 
 fn submission(id: u64, request: Option<&str>, status: InputStatus) -> StorageWrite {
@@ -113,10 +145,22 @@ fn submission(id: u64, request: Option<&str>, status: InputStatus) -> StorageWri
 fn entry_task_and_delta_cost_at_most_five() {
     let meter = Meter::new();
     // The task is created, changed and ended, each with an entry and a delta beside it.
-    assert_eq!(meter.rows(&[entry(20, None, None), task(30, running()), delta(10, "x")]), 5);
-    assert_eq!(meter.rows(&[entry(21, None, None), task(30, running()), delta(10, "x")]), 4);
-    assert_eq!(meter.rows(&[entry(22, None, None), task(30, terminal()), delta(10, "x")]), 5);
-    assert_eq!(meter.rows(&[entry(23, None, None), task(30, terminal()), delta(11, "x")]), 4);
+    assert_eq!(
+        meter.rows(&[entry(20, None, None), task(30, running()), delta(10, "x")]),
+        5
+    );
+    assert_eq!(
+        meter.rows(&[entry(21, None, None), task(30, running()), delta(10, "x")]),
+        4
+    );
+    assert_eq!(
+        meter.rows(&[entry(22, None, None), task(30, terminal()), delta(10, "x")]),
+        5
+    );
+    assert_eq!(
+        meter.rows(&[entry(23, None, None), task(30, terminal()), delta(11, "x")]),
+        4
+    );
 }
 
 #[test]
@@ -130,17 +174,40 @@ fn single_writes() {
     assert_eq!(meter.rows(&[task(30, terminal())]), 2);
     let entry = EntryId(20);
     assert_eq!(meter.rows(&[submission(40, Some("r"), InputStatus::Queued)]), 3);
-    assert_eq!(meter.rows(&[submission(40, Some("r"), InputStatus::Placed { entry })]), 1);
-    assert_eq!(meter.rows(&[submission(40, Some("r"), InputStatus::Done { entry, answer: entry })]), 1);
+    assert_eq!(
+        meter.rows(&[submission(40, Some("r"), InputStatus::Placed { entry })]),
+        1
+    );
+    assert_eq!(
+        meter.rows(&[submission(
+            40,
+            Some("r"),
+            InputStatus::Done { entry, answer: entry }
+        )]),
+        1
+    );
     assert_eq!(meter.rows(&[submission(41, None, InputStatus::Queued)]), 2);
     assert_eq!(meter.rows(&[delta(10, "x")]), 1);
     assert_eq!(meter.rows(&[base(10)]), 1);
     assert_eq!(meter.rows(&[delta(11, "x")]), 1);
     assert_eq!(meter.rows(&[base(11)]), 1);
-    assert_eq!(meter.rows(&[StorageWrite::DocumentRetire { id: DocumentId(11) }]), 1);
-    assert_eq!(meter.rows(&[StorageWrite::DocumentRetire { id: DocumentId(10) }]), 1);
-    let owner = Some(ConversationOwner { conversation_id: ConversationId(1), task_id: TaskId(30) });
-    let owned = ConversationRecord { id: ConversationId(50), parent: None, owner };
+    assert_eq!(
+        meter.rows(&[StorageWrite::DocumentRetire { id: DocumentId(11) }]),
+        1
+    );
+    assert_eq!(
+        meter.rows(&[StorageWrite::DocumentRetire { id: DocumentId(10) }]),
+        1
+    );
+    let owner = Some(ConversationOwner {
+        conversation_id: ConversationId(1),
+        task_id: TaskId(30),
+    });
+    let owned = ConversationRecord {
+        id: ConversationId(50),
+        parent: None,
+        owner,
+    };
     assert_eq!(meter.rows(&[StorageWrite::Conversation(Rc::new(owned))]), 3);
 }
 
@@ -163,12 +230,17 @@ fn stream_from_base_to_base() {
 #[test]
 fn long_values_overwrite_their_chunks() {
     let meter = Meter::new();
-    let big = |size: usize| TaskState::Running { checkpoint: "z".repeat(size).into() };
+    let big = |size: usize| TaskState::Running {
+        checkpoint: "z".repeat(size).into(),
+    };
     assert_eq!(meter.rows(&[task(30, big(2_500_000))]), 2 + 3);
     assert_eq!(meter.rows(&[task(30, big(2_600_000))]), 1 + 3);
     assert_eq!(meter.rows(&[task(30, big(1_500_000))]), 1 + 2 + 1);
     assert_eq!(meter.rows(&[task(30, running())]), 1 + 2);
-    assert_eq!(meter.rows(&[entry(20, None, Some("e".repeat(1_500_000).into()))]), 2 + 2);
+    assert_eq!(
+        meter.rows(&[entry(20, None, Some("e".repeat(1_500_000).into()))]),
+        2 + 2
+    );
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What a database can suffer: interrupted transactions, missing rows, a newer release; and what is left after
 //! reclamation.
 
+// Helpers are test code too; the lint knows only functions marked as tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::{Scratch, now};
@@ -21,16 +24,26 @@ fn open(path: &Path) -> Result<SqlStorage<NativeDriver>, StorageError> {
 }
 
 fn run(storage: &SqlStorage<NativeDriver>, sql: &str) {
-    storage.driver().with(|connection| connection.execute(sql, []).map(drop)).unwrap();
+    storage
+        .driver()
+        .with(|connection| connection.execute(sql, []).map(drop))
+        .unwrap();
 }
 
 fn count(storage: &SqlStorage<NativeDriver>, table: &str) -> i64 {
     let sql = format!("SELECT count(*) FROM {table}");
-    storage.driver().with(|connection| connection.query_row(&sql, [], |row| row.get(0))).unwrap()
+    storage
+        .driver()
+        .with(|connection| connection.query_row(&sql, [], |row| row.get(0)))
+        .unwrap()
 }
 
 fn conversation() -> StorageWrite {
-    StorageWrite::Conversation(Rc::new(ConversationRecord { id: ConversationId(1), parent: None, owner: None }))
+    StorageWrite::Conversation(Rc::new(ConversationRecord {
+        id: ConversationId(1),
+        parent: None,
+        owner: None,
+    }))
 }
 
 fn entry(id: u64, text: &str) -> StorageWrite {
@@ -55,16 +68,29 @@ fn create(id: u64) -> StorageWrite {
         history: None,
         fork: None,
     };
-    StorageWrite::DocumentCreate { record, version: 1, value: json!({ "text": "" }) }
+    StorageWrite::DocumentCreate {
+        record,
+        version: 1,
+        value: json!({ "text": "" }),
+    }
 }
 
 fn change(id: u64, content: DocumentContent) -> StorageWrite {
-    StorageWrite::DocumentChange { id: DocumentId(id), content }
+    StorageWrite::DocumentChange {
+        id: DocumentId(id),
+        content,
+    }
 }
 
 fn append(id: u64, size: usize) -> StorageWrite {
     let ops = vec![Op::Append(vec!["text".into()], "x".repeat(size).as_str().into())];
-    change(id, DocumentContent::Delta { version: 1, ops: ops.into() })
+    change(
+        id,
+        DocumentContent::Delta {
+            version: 1,
+            ops: ops.into(),
+        },
+    )
 }
 
 #[test]
@@ -74,7 +100,13 @@ fn newer_schema_is_refused() {
     let storage = open(&path).unwrap();
     now(storage.commit(&[conversation()])).unwrap();
     run(&storage, "UPDATE meta SET schema = 99");
-    assert_eq!(open(&path).err(), Some(StorageError::SchemaTooNew { found: 99, supported: 1 }));
+    assert_eq!(
+        open(&path).err(),
+        Some(StorageError::SchemaTooNew {
+            found: 99,
+            supported: 1
+        })
+    );
 }
 
 #[test]
@@ -92,7 +124,10 @@ fn damaged_rows_are_corruption_not_absence() {
     let damages = [
         ("UPDATE documents SET content = ''", "document"),
         ("UPDATE documents SET content = 'nonsense'", "document"),
-        ("UPDATE documents SET content = replace(content, 'd 3 1', 'd 3 2')", "document"),
+        (
+            "UPDATE documents SET content = replace(content, 'd 3 1', 'd 3 2')",
+            "document",
+        ),
         ("UPDATE documents SET scope = 7", "document"),
         ("UPDATE entries SET record = '{' WHERE id = 10", "entry"),
         ("UPDATE entries SET record = '{}' WHERE id = 10", "entry"),
@@ -101,7 +136,12 @@ fn damaged_rows_are_corruption_not_absence() {
     ];
     for (damage, victim) in damages {
         let storage = SqlStorage::open(NativeDriver::in_memory().unwrap(), "test").unwrap();
-        now(storage.commit(&[conversation(), entry(10, "short"), entry(11, &"l".repeat(2_500_000))])).unwrap();
+        now(storage.commit(&[
+            conversation(),
+            entry(10, "short"),
+            entry(11, &"l".repeat(2_500_000)),
+        ]))
+        .unwrap();
         now(storage.commit(&[create(20)])).unwrap();
         now(storage.commit(&[append(20, 5)])).unwrap();
         run(&storage, damage);
@@ -110,7 +150,10 @@ fn damaged_rows_are_corruption_not_absence() {
             "entry" => now(storage.entry(EntryId(10))).err(),
             _ => now(storage.entry(EntryId(11))).err(),
         };
-        assert!(matches!(error, Some(StorageError::Corrupt(_))), "{damage}: {error:?}");
+        assert!(
+            matches!(error, Some(StorageError::Corrupt(_))),
+            "{damage}: {error:?}"
+        );
         // Others stay readable.
         assert!(now(storage.conversation(ConversationId(1))).unwrap().is_some());
     }
@@ -127,20 +170,33 @@ fn a_read_starts_at_the_newest_base() {
         history: Some(StoredHistory::Rewindable),
         fork: Some(ForkPolicy::AsOf),
     };
-    let create = StorageWrite::DocumentCreate { record, version: 1, value: json!({ "text": "" }) };
+    let create = StorageWrite::DocumentCreate {
+        record,
+        version: 1,
+        value: json!({ "text": "" }),
+    };
     now(storage.commit(&[conversation(), create])).unwrap();
     let early = now(storage.commit(&[append(20, 5)])).unwrap();
-    let base = DocumentContent::Base { version: 1, value: json!({ "text": "" }) };
+    let base = DocumentContent::Base {
+        version: 1,
+        value: json!({ "text": "" }),
+    };
     now(storage.commit(&[change(20, base)])).unwrap();
     let late = now(storage.commit(&[append(20, 7)])).unwrap();
     // What comes before the base is not even looked at.
     run(&storage, "UPDATE documents SET content = 'nonsense'");
-    run(&storage, "UPDATE document_parts SET content = 'nonsense' WHERE seq = 2");
+    run(
+        &storage,
+        "UPDATE document_parts SET content = 'nonsense' WHERE seq = 2",
+    );
     for at in [Point::Current, Point::At(late)] {
         let stored = now(storage.document(DocumentId(20), at)).unwrap().unwrap();
         assert_eq!(stored.value, json!({ "text": "xxxxxxx" }));
     }
-    assert!(matches!(now(storage.document(DocumentId(20), Point::At(early))), Err(StorageError::Corrupt(_))));
+    assert!(matches!(
+        now(storage.document(DocumentId(20), Point::At(early))),
+        Err(StorageError::Corrupt(_))
+    ));
 }
 
 #[test]
@@ -153,17 +209,29 @@ fn reclamation_leaves_one_row_and_no_chunk() {
     now(storage.commit(&[append(20, 3_000_000)])).unwrap();
     assert!(count(&storage, "document_parts") > 3);
     assert_eq!(count(&storage, "chunks"), 4);
-    let base = |size: usize| DocumentContent::Base { version: 1, value: json!({ "text": "b".repeat(size) }) };
+    let base = |size: usize| DocumentContent::Base {
+        version: 1,
+        value: json!({ "text": "b".repeat(size) }),
+    };
     now(storage.commit(&[change(20, base(2_500_000))])).unwrap();
-    assert_eq!((count(&storage, "document_parts"), count(&storage, "chunks")), (0, 3));
+    assert_eq!(
+        (count(&storage, "document_parts"), count(&storage, "chunks")),
+        (0, 3)
+    );
     now(storage.commit(&[change(20, base(5))])).unwrap();
-    assert_eq!((count(&storage, "document_parts"), count(&storage, "chunks")), (0, 0));
+    assert_eq!(
+        (count(&storage, "document_parts"), count(&storage, "chunks")),
+        (0, 0)
+    );
     now(storage.commit(&[change(20, base(2_500_000))])).unwrap();
     for _ in 0..5 {
         now(storage.commit(&[append(20, 60_000)])).unwrap();
     }
     now(storage.commit(&[StorageWrite::DocumentRetire { id: DocumentId(20) }])).unwrap();
-    assert_eq!((count(&storage, "document_parts"), count(&storage, "chunks")), (0, 0));
+    assert_eq!(
+        (count(&storage, "document_parts"), count(&storage, "chunks")),
+        (0, 0)
+    );
     assert_eq!(count(&storage, "documents"), 1);
 }
 
@@ -203,13 +271,25 @@ impl SqlDriver for Failing {
 
 fn failing(path: &Path) -> SqlStorage<Failing> {
     let inner = NativeDriver::file(path, Durability::ProcessCrash).unwrap();
-    SqlStorage::open(Failing { inner, left: 0.into() }, "test").unwrap()
+    SqlStorage::open(
+        Failing {
+            inner,
+            left: 0.into(),
+        },
+        "test",
+    )
+    .unwrap()
 }
 
 #[test]
 fn a_failure_at_any_statement_leaves_the_previous_state() {
     let scratch = Scratch::new();
-    let writes = [entry(30, &"n".repeat(1_500_000)), append(20, 40_000), create(31), create(32)];
+    let writes = [
+        entry(30, &"n".repeat(1_500_000)),
+        append(20, 40_000),
+        create(31),
+        create(32),
+    ];
     let mut failures = 0;
     for fail_at in 1.. {
         let path = scratch.path().join(format!("{fail_at}.db"));
@@ -227,9 +307,17 @@ fn a_failure_at_any_statement_leaves_the_previous_state() {
         let reopened = failing(&path);
         for storage in [&storage, &reopened] {
             assert_eq!(now(storage.entry(EntryId(30))).unwrap(), None);
-            assert_eq!(now(storage.document(DocumentId(31), Point::Current)).unwrap(), None);
-            let stored = now(storage.document(DocumentId(20), Point::Current)).unwrap().unwrap();
-            assert_eq!((stored.deltas_since_base, stored.value.encoded_len()), (1, 40_000 + 11));
+            assert_eq!(
+                now(storage.document(DocumentId(31), Point::Current)).unwrap(),
+                None
+            );
+            let stored = now(storage.document(DocumentId(20), Point::Current))
+                .unwrap()
+                .unwrap();
+            assert_eq!(
+                (stored.deltas_since_base, stored.value.encoded_len()),
+                (1, 40_000 + 11)
+            );
         }
         let again = now(reopened.commit(&writes)).unwrap();
         assert!(again > before);
@@ -280,5 +368,8 @@ fn hundred_entries_and_deltas_stay_small() {
     now(storage.close()).unwrap();
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 256 * 1024, "{size} bytes");
-    assert!(!scratch.path().join("a.db-wal").exists(), "the log is folded in at close");
+    assert!(
+        !scratch.path().join("a.db-wal").exists(),
+        "the log is folded in at close"
+    );
 }

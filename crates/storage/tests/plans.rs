@@ -1,5 +1,8 @@
 //! What SQLite makes of the statements: no walk through history but the listed ones, and bills that match the bytecode.
 
+// Helpers are test code too; the lint knows only functions marked as tests.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod common;
 
 use common::now;
@@ -13,13 +16,22 @@ use tidehold_storage::sql::statements::{self as sql, STATEMENTS, Statement};
 
 fn created() -> SqlStorage<NativeDriver> {
     let storage = SqlStorage::open(NativeDriver::in_memory().unwrap(), "test").unwrap();
-    let root = ConversationRecord { id: ConversationId(1), parent: None, owner: None };
+    let root = ConversationRecord {
+        id: ConversationId(1),
+        parent: None,
+        owner: None,
+    };
     now(storage.commit(&[StorageWrite::Conversation(Rc::new(root))])).unwrap();
     storage
 }
 
 /// The text column `column` of all rows that explain a statement.
-fn explain(storage: &SqlStorage<NativeDriver>, prefix: &str, statement: &Statement, column: usize) -> Vec<String> {
+fn explain(
+    storage: &SqlStorage<NativeDriver>,
+    prefix: &str,
+    statement: &Statement,
+    column: usize,
+) -> Vec<String> {
     let rows = storage.driver().with(|connection| {
         let mut prepared = connection.prepare(&format!("{prefix} {}", statement.sql))?;
         for index in 1..=prepared.parameter_count() {
@@ -56,9 +68,15 @@ fn statements_fit_the_platform() {
     for statement in STATEMENTS {
         assert!(statement.sql.len() < 100_000);
         assert!(statement.sql.matches("UNION").count() < 5, "{}", statement.sql);
-        assert!(!statement.sql.contains("PRAGMA") && !statement.sql.contains("BEGIN"), "{}", statement.sql);
+        assert!(
+            !statement.sql.contains("PRAGMA") && !statement.sql.contains("BEGIN"),
+            "{}",
+            statement.sql
+        );
         if !is_schema(statement) {
-            let count = storage.driver().with(|connection| Ok(connection.prepare(statement.sql)?.parameter_count()));
+            let count = storage
+                .driver()
+                .with(|connection| Ok(connection.prepare(statement.sql)?.parameter_count()));
             assert!(count.unwrap() <= 100);
         }
     }
@@ -69,23 +87,40 @@ fn no_read_walks_through_history() {
     // Pages of everything: each row read is a row returned.
     let unfiltered = [&sql::CONVERSATIONS_ASC, &sql::CONVERSATIONS_DESC];
     // Walks by id with a filter, see the comments at the statements.
-    let walks =
-        [&sql::TASKS_ENDED_ASC, &sql::TASKS_ENDED_DESC, &sql::SUBMISSIONS_ASC, &sql::SUBMISSIONS_DESC];
+    let walks = [
+        &sql::TASKS_ENDED_ASC,
+        &sql::TASKS_ENDED_DESC,
+        &sql::SUBMISSIONS_ASC,
+        &sql::SUBMISSIONS_DESC,
+    ];
     // Sorts of one scope and of one line of forks, both small.
-    let sorts = [&sql::DOCUMENTS_IN_SCOPE, &sql::DOCUMENTS_IN_SCOPE_AT, &sql::LINEAGE];
+    let sorts = [
+        &sql::DOCUMENTS_IN_SCOPE,
+        &sql::DOCUMENTS_IN_SCOPE_AT,
+        &sql::LINEAGE,
+    ];
     let storage = created();
     for statement in STATEMENTS.iter().filter(|statement| !is_schema(statement)) {
         for detail in explain(&storage, "EXPLAIN QUERY PLAN", statement, 3) {
             // The rows of the recursion, and the constant row of a SELECT without FROM.
             let harmless = ["SCAN line", "SCAN CONSTANT ROW"].contains(&detail.as_str())
-                || detail.starts_with("SCAN sqlite_") || detail.starts_with("SEARCH sqlite_");
-            assert!(!detail.starts_with("SCAN") || harmless, "{}\n{detail}", statement.sql);
+                || detail.starts_with("SCAN sqlite_")
+                || detail.starts_with("SEARCH sqlite_");
+            assert!(
+                !detail.starts_with("SCAN") || harmless,
+                "{}\n{detail}",
+                statement.sql
+            );
             let by_id_range = detail.contains("INTEGER PRIMARY KEY (rowid>?)")
                 || detail.contains("INTEGER PRIMARY KEY (rowid<?)");
             let listed = is_one_of(statement, &unfiltered) || is_one_of(statement, &walks);
             assert!(!by_id_range || listed, "{}\n{detail}", statement.sql);
             let sorted = detail.contains("TEMP B-TREE");
-            assert!(!sorted || is_one_of(statement, &sorts), "{}\n{detail}", statement.sql);
+            assert!(
+                !sorted || is_one_of(statement, &sorts),
+                "{}\n{detail}",
+                statement.sql
+            );
         }
     }
 }
@@ -115,7 +150,10 @@ fn each_query_uses_its_index() {
     }
     // The whole address is looked up, not only its scope.
     let plan = explain(&storage, "EXPLAIN QUERY PLAN", &sql::DOCUMENT_AT_ADDRESS, 3).join("; ");
-    assert!(plan.contains("scope=? AND owner=? AND kind=? AND key=?"), "{plan}");
+    assert!(
+        plan.contains("scope=? AND owner=? AND kind=? AND key=?"),
+        "{plan}"
+    );
 }
 
 #[test]

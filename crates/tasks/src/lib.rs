@@ -32,3 +32,7 @@ pub use runtime::{Runtime, SettledTask};
 pub use scheduler::{AbortReply, AbortScope, Reached, Scheduler};
 pub use task::{Migration, Next, Outcome, Running, Task, Wake};
 pub use tidehold_session::records::{JoinPolicy, TaskOutcomeError, TaskOwnership, TaskRecord};
+
+#[cfg(test)]
+#[path = "../tests/simulator/mod.rs"]
+mod simulator;

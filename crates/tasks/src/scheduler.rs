@@ -18,7 +18,7 @@ use tidehold_session::{Session, SessionError, Tx};
 /// Runs the tasks of one open session. Clones share it; it ends with the session, or with its last handle once no
 /// invocation runs.
 #[derive(Clone)]
-pub struct Scheduler(Rc<Inner>);
+pub struct Scheduler(pub(crate) Rc<Inner>);
 
 /// What an abort found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

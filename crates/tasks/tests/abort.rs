@@ -172,6 +172,56 @@ fn aborts_run_bottom_up_over_owned_conversations() {
 }
 
 #[test]
+fn a_child_between_two_phases_does_not_advance_before_the_cascade_reaches_it() {
+    let (open, gate) = futures::channel::oneshot::channel::<()>();
+    let gate = Rc::new(RefCell::new(Some(gate)));
+    let probe = obedient().phase("gated", move |_, runtime: Rt| {
+        let gate = gate.borrow_mut().take().unwrap();
+        async move {
+            runtime.advance(json!({ "phase": "never" })).await?;
+            gate.await.map_err(|_| TaskFault::Failed("no gate".into()))
+        }
+    });
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(json!({}));
+    let child = bench.create_with(
+        json!({ "start": { "phase": "gated" } }),
+        TaskOptions::owned_by(owner),
+    );
+    bench.settle();
+    let scheduler = bench.scheduler.clone();
+    bench.run(async move {
+        // The child's step gets on the line behind the owner's mark and before the cascade.
+        let abort = scheduler.abort_task(owner);
+        let (marked, ()) = futures::join!(abort, async { open.send(()).unwrap() });
+        marked.unwrap();
+    });
+    bench.settle();
+    assert_eq!(outcome_name(&bench.outcome(child)), "aborted");
+    assert_eq!(outcome_name(&bench.outcome(owner)), "aborted");
+    assert!(!bench.log().contains(&format!("never {child}")));
+}
+
+#[test]
+fn giving_up_an_abort_call_keeps_its_mark() {
+    let probe = Probe::new().phase("first", |_, runtime: Rt| async move {
+        // Deaf to its signal.
+        runtime.session().host().sleep_until(START + 100).await;
+        Ok(())
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    bench.settle();
+    let (scheduler, host) = (bench.scheduler.clone(), bench.runtime.host());
+    bench.run(async move {
+        let call = Box::pin(scheduler.abort_task(id));
+        futures::future::select(call, host.sleep_until(START + 10)).await;
+    });
+    assert!(bench.record(id).abort_requested);
+    assert_eq!(bench.wait(id).ended_at, Some(START + 100));
+}
+
+#[test]
 fn an_aborted_owner_shows_what_it_waits_for() {
     let probe = obedient().on_abort(|_, runtime: Rt| async move {
         runtime.sleep(runtime.now() + 50).await?;

@@ -5,27 +5,30 @@
 //! provider names the secret that holds its key.
 
 mod binding;
+pub mod contract;
+mod harnesses;
 mod parse;
 mod policy;
-mod providers;
 mod reader;
 
 pub use binding::from_env;
+pub use harnesses::{HarnessConfig, Role};
 pub use parse::{from_json, parse};
 pub use policy::{Cors, Limits, RemoteTool};
-pub use providers::{Api, Cost, HarnessConfig, ModelConfig, ModelName, Provider, Role};
 
 use std::collections::BTreeMap;
-use tidehold_delta::Json;
+use std::rc::Rc;
+use tidehold_harness::Settings;
+use tidehold_models::catalog::Catalog;
 
 /// The whole configuration. Names of maps are what callers and other members refer to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    pub providers: BTreeMap<String, Provider>,
+    /// The providers and their models.
+    pub catalog: Rc<Catalog>,
     pub harnesses: BTreeMap<String, HarnessConfig>,
     pub roles: BTreeMap<String, Role>,
-    /// An object; its members are those of the harness settings, and are read there.
-    pub settings: Json,
+    pub settings: Settings,
     pub remote_tools: Vec<RemoteTool>,
     /// Names of tools whose calls need an approval.
     pub approve: Vec<String>,

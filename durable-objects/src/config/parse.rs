@@ -1,12 +1,15 @@
 //! The whole configuration from its text.
 
+use super::harnesses::{read_harness, read_role};
 use super::policy::{read_cors, read_limits, read_remote_tool};
-use super::providers::{read_harness, read_provider, read_role};
 use super::reader::At;
 use super::{Config, ConfigError};
 use crate::limits::CONFIG_DEPTH;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use tidehold_delta::Json;
+use tidehold_harness::Settings;
+use tidehold_models::catalog::Catalog;
 
 /// Reads and checks the configuration. The first problem in reading order wins: providers before the harnesses that
 /// name them, harnesses before the roles.
@@ -32,10 +35,10 @@ pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
         "limits",
         "cors",
     ])?;
-    let providers = each(members.required("providers")?, read_provider)?;
-    let harnesses = each(members.required("harnesses")?, |at| read_harness(at, &providers))?;
+    let catalog = read_catalog(members.required("providers")?)?;
+    let harnesses = each(members.required("harnesses")?, read_harness)?;
     let roles = members.optional("roles", |at| each(at, |at| read_role(at, &harnesses)))?;
-    let settings = members.optional("settings", |at| at.named().map(|_| at.json().clone()))?;
+    let settings = members.optional("settings", read_settings)?;
     let remote_tools = members.optional("remoteTools", |at| {
         at.items()?.iter().map(read_remote_tool).collect()
     })?;
@@ -43,14 +46,32 @@ pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
     members.optional("mcpServers", refuse_mcp_servers)?;
     Ok(Config {
         roles: roles.unwrap_or_default(),
-        settings: settings.unwrap_or_else(Json::empty_object),
+        settings: settings.unwrap_or_default(),
         remote_tools: remote_tools.unwrap_or_default(),
         approve: approve.unwrap_or_default(),
         limits: members.optional("limits", read_limits)?.unwrap_or_default(),
         cors: members.optional("cors", read_cors)?.unwrap_or_default(),
-        providers,
+        catalog,
         harnesses,
     })
+}
+
+fn read_catalog(at: &At<'_>) -> Result<Rc<Catalog>, ConfigError> {
+    let catalog = Catalog::from_config(at.json(), "providers");
+    let catalog = catalog.map_err(|error| ConfigError {
+        path: error.path,
+        message: error.problem.to_string(),
+    })?;
+    Ok(Rc::new(catalog))
+}
+
+/// The harness owns their shape. Members are tried one by one, so that the problem names its member.
+fn read_settings(at: &At<'_>) -> Result<Settings, ConfigError> {
+    for (name, at) in at.named()? {
+        let alone = Json::object([(name, at.json().clone())]);
+        alone.to_typed::<Settings>().map_err(|error| at.problem(error.to_string()))?;
+    }
+    at.json().to_typed().map_err(|error| at.problem(error.to_string()))
 }
 
 fn each<'a, T>(
@@ -74,7 +95,8 @@ fn refuse_mcp_servers(at: &At<'_>) -> Result<(), ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Api, Limits};
+    use crate::config::Limits;
+    use tidehold_models::model::ModelRef;
 
     /// The configuration that ships.
     fn shipped() -> String {
@@ -96,24 +118,10 @@ mod tests {
     fn the_shipped_configuration_is_valid() {
         let config = parse(&shipped()).unwrap();
         assert_eq!(config.limits, Limits::default());
-        assert_eq!(config.providers["scripted"].api, Api::Scripted);
-        assert_eq!(
-            config.providers["scripted"].models["small"].context_window,
-            Some(4000)
-        );
-        let roles: Vec<_> = config
-            .roles
-            .iter()
-            .map(|(name, role)| (name.as_str(), role.harness.as_str()))
-            .collect();
-        assert_eq!(
-            roles,
-            [
-                ("explorer", "default"),
-                ("reviewer", "default"),
-                ("worker", "default")
-            ]
-        );
+        assert_eq!(config.settings, Settings::default());
+        assert_eq!(config.catalog.model("scripted", "small").unwrap().context_window, 4000);
+        assert_eq!(config.harnesses["default"].model, ModelRef::parse("scripted/echo").unwrap());
+        assert_eq!(config.roles.keys().collect::<Vec<_>>(), ["explorer", "reviewer", "worker"]);
     }
 
     #[test]
@@ -123,28 +131,25 @@ mod tests {
         check(
             r#"{"providers": {"a": {"api": "smoke", "models": {}}}, "harnesses": {}}"#,
             "providers.a.api",
-            "must be one of \"scripted\", \"anthropic-messages\", \"openai-completions\"",
+            "unknown api \"smoke\"",
         );
         check(
-            r#"{"providers": {"a": {"api": "scripted", "models": {"m": {"maxTokens": 0}}}}, "harnesses": {}}"#,
-            "providers.a.models.m.maxTokens",
-            "must be an integer of at least 1",
-        );
-        check(
-            r#"{"providers": {}, "harnesses": {"default": {"model": "a/m"}}}"#,
+            r#"{"providers": {}, "harnesses": {"default": {"model": "echo"}}}"#,
             "harnesses.default.model",
-            "no provider is named \"a\"",
+            "must have the form \"provider/model\"",
         );
         check(
-            r#"{"providers": {}, "harnesses": {}, "roles": {"worker": {"instructions": "x"}}}"#,
-            "roles.worker",
-            "no harness is named \"default\"",
+            r#"{"providers": {}, "harnesses": {}, "roles": {"worker": {"instructions": "x", "harness": "h"}}}"#,
+            "roles.worker.harness",
+            "no harness is named \"h\"",
         );
         check(
             r#"{"providers": {}, "harnesses": {}, "limits": {"watchdogMs": 5}}"#,
             "limits.watchdogMs",
             "must be an integer from 1000 to 3600000",
         );
+        let settings = r#"{"providers": {}, "harnesses": {}, "settings": {"retry": {"maxRetries": -1}}}"#;
+        assert_eq!(parse(settings).unwrap_err().path, "settings.retry");
         check(
             r#"{"providers": {}, "harnesses": {}, "limit": {}}"#,
             "limit",

@@ -101,14 +101,6 @@ impl<'a> At<'a> {
         }
     }
 
-    /// A finite number of at least 0.
-    pub fn amount(&self) -> Result<f64, ConfigError> {
-        match self.value.as_f64() {
-            Some(number) if number >= 0.0 => Ok(number),
-            _ => Err(self.problem("must be a number of at least 0")),
-        }
-    }
-
     pub fn boolean(&self) -> Result<bool, ConfigError> {
         self.value
             .as_bool()

@@ -1,8 +1,7 @@
 //! The object's single alarm.
 //!
 //! Setting and deleting take effect in the turn of the call, together with the SQL writes around it: the promise only
-//! tells when that turn is durable, which the output gate waits for anyway. Each setting is a billed row, so callers
-//! compare with [`Alarm::stored`] first.
+//! tells when that turn is durable, which the output gate waits for anyway. Each setting is a billed row.
 
 use crate::platform::host::spawn_caught;
 use crate::platform::storage::{ObjectStorage, describe};
@@ -10,6 +9,7 @@ use js_sys::Promise;
 use js_sys::futures::JsFuture;
 use std::cell::Cell;
 use std::rc::Rc;
+use tidehold_session::host::Millis;
 use wasm_bindgen::JsValue;
 
 /// Handle to the alarm of one object. Clones share what is known about it.
@@ -56,8 +56,11 @@ impl Alarm {
         self.known.set(None);
     }
 
-    /// Sets it to `at`, or to the earliest moment when `at` is past.
+    /// Sets it to `at`, or to the earliest moment when `at` is past. Free when it is set so already.
     pub fn set(&self, at: u64) -> Result<(), AlarmError> {
+        if self.known.get() == Some(at) {
+            return Ok(());
+        }
         let promise = self.storage.set_alarm(at as f64).map_err(refused)?;
         self.known.set(Some(at));
         self.watch(promise);
@@ -82,6 +85,19 @@ impl Alarm {
                 on_failure(describe(&thrown));
             }
         });
+    }
+}
+
+impl tidehold_tasks::Alarm for Alarm {
+    /// The scheduler's value is stable while it serves, so every other value is worth its row.
+    fn arm(&self, at: Option<Millis>) {
+        let outcome = match at {
+            Some(at) => self.set(at),
+            None => self.clear(),
+        };
+        if let Err(error) = outcome {
+            (self.on_failure)(error.to_string());
+        }
     }
 }
 

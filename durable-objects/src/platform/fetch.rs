@@ -1,5 +1,6 @@
 //! [`Transport`] over the Workers `fetch`.
 
+use crate::platform::life::Life;
 use crate::platform::storage::describe;
 use futures::future::{Either, LocalBoxFuture, select};
 use futures::{FutureExt, Stream, StreamExt};
@@ -17,24 +18,43 @@ extern "C" {
     fn js_fetch(url: &str, init: &web_sys::RequestInit) -> Result<js_sys::Promise, JsValue>;
 }
 
-/// Sends over the network of the Worker. Stateless: the platform's limit of six connections is kept by its caller.
-pub struct Fetch;
+/// Sends over the network of the Worker. The platform's limit of six connections is kept by its caller.
+pub struct FetchTransport {
+    life: Life,
+}
 
-impl Transport for Fetch {
+impl FetchTransport {
+    /// Requests end with `life`, whoever still holds them.
+    pub fn new(life: Life) -> Self {
+        Self { life }
+    }
+}
+
+impl Transport for FetchTransport {
     fn send(
         &self,
         request: HttpRequest,
         signal: AbortSignal,
     ) -> LocalBoxFuture<'static, Result<HttpResponse, TransportError>> {
-        send(request, signal).boxed_local()
+        let ended = self.life.until_end();
+        let stopped = async move {
+            match select(signal.aborted(), ended).await {
+                Either::Left((reason, _)) => reason,
+                Either::Right(_) => "the session ended",
+            }
+        };
+        send(request, stopped.boxed_local()).boxed_local()
     }
 }
 
-async fn send(request: HttpRequest, signal: AbortSignal) -> Result<HttpResponse, TransportError> {
+async fn send(
+    request: HttpRequest,
+    stopped: LocalBoxFuture<'static, &'static str>,
+) -> Result<HttpResponse, TransportError> {
     let connection = Connection::new()?;
     let answer = js_fetch(&request.url, &init(&request, &connection)?).map_err(|thrown| failed(&thrown))?;
     // Returning early drops `connection`, which aborts the request.
-    let answer = match select(pin!(JsFuture::from(answer)), signal.aborted()).await {
+    let answer = match select(pin!(JsFuture::from(answer)), stopped).await {
         Either::Left((answer, _)) => answer.map_err(|thrown| failed(&thrown))?,
         Either::Right((reason, _)) => return Err(aborted(reason)),
     };
@@ -44,11 +64,7 @@ async fn send(request: HttpRequest, signal: AbortSignal) -> Result<HttpResponse,
         Some(body) => read(body, connection).boxed_local(),
         None => futures::stream::empty().boxed_local(),
     };
-    Ok(HttpResponse {
-        status: answer.status(),
-        headers,
-        body,
-    })
+    Ok(HttpResponse { status: answer.status(), headers, body })
 }
 
 fn init(request: &HttpRequest, connection: &Connection) -> Result<web_sys::RequestInit, TransportError> {

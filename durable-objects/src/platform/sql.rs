@@ -4,7 +4,8 @@ use crate::platform::storage::{ObjectSql, ObjectStorage, describe};
 use js_sys::{Array, JsString, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Statement, Value};
+use tidehold_storage::sql::statements::Statement;
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Value};
 use wasm_bindgen::{JsCast, JsValue};
 
 /// The database of one object.

@@ -15,7 +15,7 @@ mod operation;
 pub use call::{Accept, Call, Caller, from_ascii_json, to_ascii_json};
 pub use error::{Code, OperationError, PathProblem};
 pub use operation::{ConversationKey, Operation, Order};
-pub use tidehold_session::ids::{ConversationId, SubmissionId};
+pub use tidehold_session::ids::{ConversationId, EntryId, SubmissionId, TaskId};
 
 /// Request header with the [`Call`].
 pub const CALL: &str = "x-tidehold-call";

@@ -1,7 +1,7 @@
 //! What can be asked of a session.
 
 use serde::{Deserialize, Serialize};
-use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, SubmissionId};
+use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
 
 /// One operation of one session, as the route names it. Bodies travel beside it as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -11,19 +11,26 @@ pub enum Operation {
     CallTool { tool: String },
     /// What the session is doing and how large it is.
     Inspect,
+    /// Deletes everything of the session.
+    DeleteSession,
     /// Conversations, oldest first.
-    ListConversations {
-        cursor: Option<String>,
-        limit: Option<u32>,
-    },
+    ListConversations { cursor: Option<String>, limit: Option<u32> },
     /// A new conversation; body `{agent?, remoteTools?}`.
     CreateConversation,
     /// One conversation with its resolved agent and usage.
     GetConversation { conversation: ConversationKey },
+    /// Changes the agent; body `AgentChange` and `remoteTools?`.
+    Configure { conversation: ConversationKey },
+    /// Aborts what runs; body `{background?}`.
+    AbortConversation { conversation: ConversationKey },
+    /// Starts over; body `{handoff?}`.
+    ResetConversation { conversation: ConversationKey },
     /// Admits the input or write in the body.
     Submit { conversation: ConversationKey },
-    /// One submission; held back until it settled or `wait_ms` passed.
-    GetSubmission { submission: SubmissionId, wait_ms: u32 },
+    /// One submission; held back until it settled or `wait_seconds` passed.
+    GetSubmission { submission: SubmissionId, wait_seconds: Option<u32> },
+    /// Takes a queued submission back.
+    AbortSubmission { submission: SubmissionId },
     /// A page of the transcript.
     ListEntries {
         conversation: ConversationKey,
@@ -31,11 +38,18 @@ pub enum Operation {
         limit: Option<u32>,
         order: Option<Order>,
     },
+    /// The context derived from the transcript, up to `at` or now.
+    GetContext { conversation: ConversationKey, at: Option<EntryId> },
     /// The event stream, or its snapshot, by what the client accepts. `after` is the position it holds.
-    WatchEvents {
-        conversation: ConversationKey,
-        after: Option<String>,
-    },
+    WatchEvents { conversation: ConversationKey, after: Option<String> },
+    /// Live tasks.
+    ListTasks,
+    /// One task.
+    GetTask { task: TaskId },
+    /// Asks a task to stop.
+    AbortTask { task: TaskId },
+    /// What the session spent.
+    Usage,
 }
 
 impl Operation {
@@ -45,9 +59,9 @@ impl Operation {
     }
 
     /// How long the object may hold the answer back on purpose.
-    pub fn wait_ms(&self) -> u32 {
+    pub fn wait_seconds(&self) -> u32 {
         match self {
-            Self::GetSubmission { wait_ms, .. } => *wait_ms,
+            Self::GetSubmission { wait_seconds, .. } => wait_seconds.unwrap_or(0),
             _ => 0,
         }
     }
@@ -62,6 +76,11 @@ pub enum ConversationKey {
 }
 
 impl ConversationKey {
+    /// Whether this is the root, by either of its names.
+    pub fn is_root(self) -> bool {
+        self == Self::Root
+    }
+
     pub fn id(self) -> ConversationId {
         match self {
             Self::Root => ROOT_CONVERSATION_ID,

@@ -19,7 +19,8 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     let named = text.get(name.clone())?;
     let before = name.start.checked_sub(1).and_then(|before| byte_at(text, before));
     let in_list = matches!(before, Some(b'?' | b'&' | b';'));
-    if !is_secret_name(named) && !(in_list && named.eq_ignore_ascii_case("pwd")) {
+    let is_secret = is_secret_name(named) || (in_list && named.eq_ignore_ascii_case("pwd"));
+    if !is_secret {
         return None;
     }
     let after_quote = name.end + quote(text, name.end).map_or(0, |quote| quote.len());

@@ -112,9 +112,7 @@ fn no_text_is_slow_or_broken() {
     ];
     for part in repeated {
         let long = part.repeat(400_000 / part.len());
-        let started = std::time::Instant::now();
         let redacted = text(&long);
-        eprintln!("{part:?} {:?}", started.elapsed());
         assert!(redacted.len() <= long.len() + REPLACEMENT.len() * long.len());
     }
 }

@@ -158,9 +158,10 @@ fn applicators(keywords: &Object, value: &Json, place: &Place<'_>, found: &mut V
             .map(|variant| {
                 let mut problems = Vec::new();
                 walk(variant, value, place, &mut problems);
-                problems
+                (is_meant(variant, value), problems)
             })
-            .min_by_key(Vec::len);
+            .min_by_key(|(meant, problems)| (!problems.is_empty() && !meant, problems.len()))
+            .map(|(_, problems)| problems);
         // Members that the root names as well were reported there already.
         let new = nearest.unwrap_or_default().into_iter().filter(|problem| !found.contains(problem));
         found.extend(new.collect::<Vec<_>>());
@@ -174,6 +175,17 @@ fn applicators(keywords: &Object, value: &Json, place: &Place<'_>, found: &mut V
             found.push(Problem { path: place.pointer(), message });
         }
     }
+}
+
+/// Whether the value names this variant: its fixed members, where they are present, say so.
+fn is_meant(variant: &Json, value: &Json) -> bool {
+    let properties = variant.get("properties").and_then(Json::as_object);
+    properties.into_iter().flat_map(|properties| properties.iter()).all(|(key, schema)| {
+        match (schema.get("const"), value.get(key)) {
+            (Some(fixed), Some(given)) => fixed == given,
+            _ => true,
+        }
+    })
 }
 
 fn is_of_type(wanted: &str, value: &Json) -> bool {

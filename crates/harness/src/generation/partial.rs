@@ -7,10 +7,12 @@ use crate::error::malformed;
 use crate::usage;
 use futures::future::{Either, FusedFuture, FutureExt, LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt};
-use tidehold_delta::Json;
+use tidehold_delta::{Draft, DraftError, Path};
 use tidehold_models::message::{AssistantMessage, Message, StopReason};
+use tidehold_models::changes::Changes;
 use tidehold_models::partial::Partial;
 use tidehold_models::stream::StreamEvent;
+use tidehold_models::tool_arguments::Change;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::{SessionError, Tx};
@@ -35,6 +37,7 @@ impl Progress {
         mut events: LocalBoxStream<'static, StreamEvent>,
     ) -> Result<AssistantMessage, TaskFault> {
         let mut partial = Partial::new();
+        let mut changes = Changes::new();
         // Changes since the newest commit wait for `due`; `commit` is the one in flight.
         let mut due: Option<LocalBoxFuture<'static, ()>> = None;
         let mut commit: Option<Commit> = None;
@@ -42,13 +45,14 @@ impl Progress {
         loop {
             if ripe && commit.is_none() {
                 ripe = false;
-                commit = self.publish(&partial)?;
+                commit = self.publish(&mut changes);
             }
             let mut pause = pause(&mut due, &mut commit);
             match select(events.next(), &mut pause).await {
                 Either::Left((Some(event), _)) => {
                     drop(pause);
                     partial.apply(&event);
+                    changes.apply(&event);
                     if matches!(event, StreamEvent::Done { .. } | StreamEvent::Error { .. }) {
                         break;
                     }
@@ -77,24 +81,33 @@ impl Progress {
         ended.ok_or_else(|| TaskFault::Failed("the model stream ended without a message".to_owned()))
     }
 
-    fn publish(&self, partial: &Partial) -> Result<Option<Commit>, TaskFault> {
-        let Some(message) = partial.message() else { return Ok(None) };
-        if message.content.is_empty() {
-            return Ok(None);
+    /// Commits what is new since the last partial, so that a long answer costs its length and not its square.
+    fn publish(&self, changes: &mut Changes) -> Option<Commit> {
+        let edits = changes.take();
+        if edits.is_empty() {
+            return None;
         }
-        let json = Json::from_serialize(&Message::Assistant(message))
-            .map_err(|error| malformed("partial response", &error))?;
         let runtime = self.runtime.clone();
         let conversation = runtime.conversation_id();
-        Ok(Some(Box::pin(async move {
+        Some(Box::pin(async move {
             runtime
                 .commit(async move |tx, _| {
                     let slot = tx.doc(&LIVE, conversation).await?.at("generation").at("message");
-                    slot.assign(json)?;
+                    for edit in edits {
+                        record(&slot, edit)?;
+                    }
                     Ok(None)
                 })
                 .await
-        })))
+        }))
+    }
+}
+
+fn record(message: &Draft, edit: Change) -> Result<(), DraftError> {
+    let place = |path: Path| path.into_iter().fold(message.clone(), |place, segment| place.at(segment));
+    match edit {
+        Change::Set { path, value } => place(path).set(value),
+        Change::Append { path, text } => place(path).append(&text),
     }
 }
 

@@ -41,8 +41,12 @@ async fn empty_batch_takes_a_number(bench: &Bench) -> CaseResult {
 }
 
 async fn failing_batch_leaves_nothing(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), entry(10, 1), put_task(task(11, 1, "t", pending()))]).await?;
-    bench.commit(&[doc::create(doc::latest(12, 1, "d"), 1, json!({ "n": 1 }))]).await?;
+    bench
+        .commit(&[conv(1), entry(10, 1), put_task(task(11, 1, "t", pending()))])
+        .await?;
+    bench
+        .commit(&[doc::create(doc::latest(12, 1, "d"), 1, json!({ "n": 1 }))])
+        .await?;
     let writes = [
         conv(20),
         entry(21, 1),
@@ -95,7 +99,9 @@ async fn conversations_are_immutable(bench: &Bench) -> CaseResult {
 }
 
 async fn entries_are_immutable(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), entry_with(10, 1, json!("first"))]).await?;
+    bench
+        .commit(&[conv(1), entry_with(10, 1, json!("first"))])
+        .await?;
     bench.refuse(&[entry_with(10, 1, json!("second"))]).await?;
     let stored = bench.storage().entry(tidehold_session::ids::EntryId(10)).await?;
     same!(stored.and_then(|stored| stored.entry.data), Some(json!("first")));
@@ -130,16 +136,30 @@ async fn submissions_are_replaced(bench: &Bench) -> CaseResult {
 }
 
 async fn task_keeps_conversation_and_kind(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), conv(2), put_task(task(10, 1, "t", pending()))]).await?;
+    bench
+        .commit(&[conv(1), conv(2), put_task(task(10, 1, "t", pending()))])
+        .await?;
     bench.refuse(&[put_task(task(10, 2, "t", running()))]).await?;
     bench.refuse(&[put_task(task(10, 1, "u", running()))]).await
 }
 
 async fn submission_keeps_conversation_and_request(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), conv(2), put_submission(submission(10, 1, Some("r"), queued()))]).await?;
-    bench.refuse(&[put_submission(submission(10, 2, Some("r"), placed(3)))]).await?;
-    bench.refuse(&[put_submission(submission(10, 1, None, placed(3)))]).await?;
-    bench.refuse(&[put_submission(submission(10, 1, Some("s"), placed(3)))]).await
+    bench
+        .commit(&[
+            conv(1),
+            conv(2),
+            put_submission(submission(10, 1, Some("r"), queued())),
+        ])
+        .await?;
+    bench
+        .refuse(&[put_submission(submission(10, 2, Some("r"), placed(3)))])
+        .await?;
+    bench
+        .refuse(&[put_submission(submission(10, 1, None, placed(3)))])
+        .await?;
+    bench
+        .refuse(&[put_submission(submission(10, 1, Some("s"), placed(3)))])
+        .await
 }
 
 async fn many_writes_in_one_batch(bench: &Bench) -> CaseResult {
@@ -147,7 +167,10 @@ async fn many_writes_in_one_batch(bench: &Bench) -> CaseResult {
     writes.extend((10..510).map(|id| entry(id, 1)));
     let seq = bench.commit(&writes).await?;
     same!(seq, bench.storage().head().await?.unwrap_or(Seq(0)));
-    same!(bench.entry_ids(entries_of(1, None), 100).await?, (10..510).rev().collect::<Vec<_>>());
+    same!(
+        bench.entry_ids(entries_of(1, None), 100).await?,
+        (10..510).rev().collect::<Vec<_>>()
+    );
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What a case works with: one storage, empty at first, and the way to open it again.
 
-use super::build::{conv, doc, Doc};
+use super::build::{Doc, conv, doc};
 use super::check::{CaseResult, Failure};
 use futures::future::LocalBoxFuture;
 use std::cell::RefCell;
@@ -63,7 +63,9 @@ impl Bench {
     pub(super) async fn refuse(&self, writes: &[StorageWrite]) -> CaseResult {
         match self.storage().commit(writes).await {
             Err(StorageError::Batch(_)) => Ok(()),
-            other => Err(Failure(format!("commit answered {other:?} instead of refusing {writes:?}"))),
+            other => Err(Failure(format!(
+                "commit answered {other:?} instead of refusing {writes:?}"
+            ))),
         }
     }
 
@@ -103,7 +105,11 @@ impl Bench {
         let (mut ids, mut cursor) = (Vec::new(), None);
         loop {
             let page = storage.scan_entries(&query, limit, cursor.as_ref()).await?;
-            holds!(page.items.len() <= limit, "{} items on a page of {limit}", page.items.len());
+            holds!(
+                page.items.len() <= limit,
+                "{} items on a page of {limit}",
+                page.items.len()
+            );
             ids.extend(page.items.iter().map(|entry| entry.id.0));
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -117,7 +123,10 @@ impl Bench {
     }
 
     pub(super) async fn sees(&self, conversation: u64, entry: u64) -> CaseResult<bool> {
-        let found = self.storage().visible_entry(ConversationId(conversation), EntryId(entry)).await?;
+        let found = self
+            .storage()
+            .visible_entry(ConversationId(conversation), EntryId(entry))
+            .await?;
         Ok(found.is_some())
     }
 }

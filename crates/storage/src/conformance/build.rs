@@ -14,13 +14,19 @@ pub(super) fn conv(id: u64) -> StorageWrite {
 
 /// A fork of `parent` at entry `at`.
 pub(super) fn fork(id: u64, parent: u64, at: u64) -> StorageWrite {
-    let parent = ConversationParent { conversation_id: ConversationId(parent), at: EntryId(at) };
+    let parent = ConversationParent {
+        conversation_id: ConversationId(parent),
+        at: EntryId(at),
+    };
     conversation(id, Some(parent), None)
 }
 
 /// A conversation owned by `task` of conversation `owner`.
 pub(super) fn owned(id: u64, owner: u64, task: u64) -> StorageWrite {
-    let owner = ConversationOwner { conversation_id: ConversationId(owner), task_id: TaskId(task) };
+    let owner = ConversationOwner {
+        conversation_id: ConversationId(owner),
+        task_id: TaskId(task),
+    };
     conversation(id, None, Some(owner))
 }
 
@@ -29,7 +35,11 @@ fn conversation(
     parent: Option<ConversationParent>,
     owner: Option<ConversationOwner>,
 ) -> StorageWrite {
-    StorageWrite::Conversation(Rc::new(ConversationRecord { id: ConversationId(id), parent, owner }))
+    StorageWrite::Conversation(Rc::new(ConversationRecord {
+        id: ConversationId(id),
+        parent,
+        owner,
+    }))
 }
 
 pub(super) fn entry(id: u64, conversation: u64) -> StorageWrite {
@@ -58,12 +68,20 @@ pub(super) fn head(id: u64, conversation: u64, head: u64) -> StorageWrite {
 }
 
 pub(super) fn entry_with(id: u64, conversation: u64, data: Json) -> StorageWrite {
-    StorageWrite::Entry(Rc::new(EntryRecord { data: Some(data), ..entry_record(id, conversation) }))
+    StorageWrite::Entry(Rc::new(EntryRecord {
+        data: Some(data),
+        ..entry_record(id, conversation)
+    }))
 }
 
 /// All entries of a conversation in this order.
 pub(super) fn entries_of(conversation: u64, order: Option<ScanOrder>) -> EntryQuery {
-    EntryQuery { conversation_id: ConversationId(conversation), min_entry_id: None, max_entry_id: None, order }
+    EntryQuery {
+        conversation_id: ConversationId(conversation),
+        min_entry_id: None,
+        max_entry_id: None,
+        order,
+    }
 }
 
 pub(super) fn task(id: u64, conversation: u64, kind: &str, state: TaskState) -> TaskRecord {
@@ -90,11 +108,15 @@ pub(super) fn put_task(record: TaskRecord) -> StorageWrite {
 }
 
 pub(super) fn pending() -> TaskState {
-    TaskState::Pending { checkpoint: json!({ "phase": "start" }) }
+    TaskState::Pending {
+        checkpoint: json!({ "phase": "start" }),
+    }
 }
 
 pub(super) fn running() -> TaskState {
-    TaskState::Running { checkpoint: json!({ "phase": "work" }) }
+    TaskState::Running {
+        checkpoint: json!({ "phase": "work" }),
+    }
 }
 
 pub(super) fn waiting(on: &[u64]) -> TaskState {
@@ -115,10 +137,17 @@ pub(super) fn terminal() -> TaskState {
 }
 
 fn completed() -> TaskOutcome {
-    TaskOutcome::Completed { result: json!({ "ok": true }) }
+    TaskOutcome::Completed {
+        result: json!({ "ok": true }),
+    }
 }
 
-pub(super) fn submission(id: u64, conversation: u64, request: Option<&str>, state: SubmissionState) -> SubmissionRecord {
+pub(super) fn submission(
+    id: u64,
+    conversation: u64,
+    request: Option<&str>,
+    state: SubmissionState,
+) -> SubmissionRecord {
     SubmissionRecord {
         id: SubmissionId(id),
         conversation_id: ConversationId(conversation),
@@ -137,15 +166,24 @@ pub(super) fn queued() -> SubmissionState {
 }
 
 pub(super) fn placed(entry: u64) -> SubmissionState {
-    SubmissionState::Input(InputStatus::Placed { entry: EntryId(entry) })
+    SubmissionState::Input(InputStatus::Placed {
+        entry: EntryId(entry),
+    })
 }
 
 pub(super) fn done(entry: u64, answer: u64) -> SubmissionState {
-    SubmissionState::Input(InputStatus::Done { entry: EntryId(entry), answer: EntryId(answer) })
+    SubmissionState::Input(InputStatus::Done {
+        entry: EntryId(entry),
+        answer: EntryId(answer),
+    })
 }
 
 pub(super) fn unanswered(reason: &str) -> SubmissionState {
-    SubmissionState::Input(InputStatus::Unanswered { entry: None, reason: reason.into(), detail: None })
+    SubmissionState::Input(InputStatus::Unanswered {
+        entry: None,
+        reason: reason.into(),
+        detail: None,
+    })
 }
 
 pub(super) mod doc {
@@ -160,11 +198,21 @@ pub(super) mod doc {
 
     /// A document of the session.
     pub(in crate::conformance) fn session(id: u64, kind: &str) -> Doc {
-        Doc { id: DocumentId(id), kind: kind.into(), key: None, scope: Scope::Session, history: None, fork: None }
+        Doc {
+            id: DocumentId(id),
+            kind: kind.into(),
+            key: None,
+            scope: Scope::Session,
+            history: None,
+            fork: None,
+        }
     }
 
     pub(in crate::conformance) fn of_task(id: u64, task: u64, kind: &str) -> Doc {
-        Doc { scope: TaskId(task).into(), ..session(id, kind) }
+        Doc {
+            scope: TaskId(task).into(),
+            ..session(id, kind)
+        }
     }
 
     /// A conversation document that keeps only its latest value.
@@ -187,24 +235,44 @@ pub(super) mod doc {
     }
 
     pub(in crate::conformance) fn keyed(record: Doc, key: &str) -> Doc {
-        Doc { key: Some(key.into()), ..record }
+        Doc {
+            key: Some(key.into()),
+            ..record
+        }
     }
 
     pub(in crate::conformance) fn create(record: Doc, version: u32, value: Json) -> StorageWrite {
-        StorageWrite::DocumentCreate { record, version, value }
+        StorageWrite::DocumentCreate {
+            record,
+            version,
+            value,
+        }
     }
 
     pub(in crate::conformance) fn copy(record: Doc, source: u64, at: Point) -> StorageWrite {
-        StorageWrite::DocumentCopy { record, source: DocumentId(source), at }
+        StorageWrite::DocumentCopy {
+            record,
+            source: DocumentId(source),
+            at,
+        }
     }
 
     pub(in crate::conformance) fn base(id: u64, version: u32, value: Json) -> StorageWrite {
-        StorageWrite::DocumentChange { id: DocumentId(id), content: DocumentContent::Base { version, value } }
+        StorageWrite::DocumentChange {
+            id: DocumentId(id),
+            content: DocumentContent::Base { version, value },
+        }
     }
 
     pub(in crate::conformance) fn delta(id: u64, version: u32, ops: Vec<Op>) -> StorageWrite {
-        let content = DocumentContent::Delta { version, ops: ops.into() };
-        StorageWrite::DocumentChange { id: DocumentId(id), content }
+        let content = DocumentContent::Delta {
+            version,
+            ops: ops.into(),
+        };
+        StorageWrite::DocumentChange {
+            id: DocumentId(id),
+            content,
+        }
     }
 
     pub(in crate::conformance) fn retire(id: u64) -> StorageWrite {
@@ -222,6 +290,10 @@ pub(super) mod doc {
     }
 
     pub(in crate::conformance) fn address(record: &Doc) -> DocumentAddress {
-        DocumentAddress { kind: record.kind.clone(), scope: record.scope, key: record.key.clone() }
+        DocumentAddress {
+            kind: record.kind.clone(),
+            scope: record.scope,
+            key: record.key.clone(),
+        }
     }
 }

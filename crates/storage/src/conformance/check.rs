@@ -36,7 +36,9 @@ macro_rules! fails {
                 let text = $crate::conformance::check::brief(&other);
                 let place = concat!(file!(), ":", line!());
                 let wanted = stringify!($error);
-                return Err($crate::conformance::Failure(format!("{place}: {text} instead of {wanted}")));
+                return Err($crate::conformance::Failure(format!(
+                    "{place}: {text} instead of {wanted}"
+                )));
             }
         }
     };
@@ -58,11 +60,19 @@ pub(super) fn same_at<T: PartialEq + Debug + ?Sized>(place: &str, found: &T, wan
     if found == wanted {
         return Ok(());
     }
-    Err(Failure(format!("{place}: found {} instead of {}", brief(&found), brief(&wanted))))
+    Err(Failure(format!(
+        "{place}: found {} instead of {}",
+        brief(&found),
+        brief(&wanted)
+    )))
 }
 
 /// A debug form that stays readable when values have megabytes.
 pub(super) fn brief<T: Debug>(value: &T) -> String {
     let text = format!("{value:?}");
-    if text.chars().count() <= 400 { text } else { text.chars().take(400).chain("…".chars()).collect() }
+    if text.chars().count() <= 400 {
+        text
+    } else {
+        text.chars().take(400).chain("…".chars()).collect()
+    }
 }

@@ -53,7 +53,10 @@ async fn survive_reopen(bench: &Bench) -> CaseResult {
     let query = entries_of(1, Some(ScanOrder::Ascending));
     let first = bench.storage().scan_entries(&query, 4, None).await?;
     bench.reopen().await?;
-    let second = bench.storage().scan_entries(&query, 4, first.next.as_ref()).await?;
+    let second = bench
+        .storage()
+        .scan_entries(&query, 4, first.next.as_ref())
+        .await?;
     same!(ids(&second), vec![14, 15, 16, 17]);
     Ok(())
 }
@@ -63,7 +66,9 @@ async fn carry_their_order(bench: &Bench) -> CaseResult {
     let storage = bench.storage();
     let ascending = entries_of(1, Some(ScanOrder::Ascending));
     let first = storage.scan_entries(&ascending, 2, None).await?;
-    let second = storage.scan_entries(&entries_of(1, None), 2, first.next.as_ref()).await?;
+    let second = storage
+        .scan_entries(&entries_of(1, None), 2, first.next.as_ref())
+        .await?;
     same!(ids(&second), vec![12, 13]);
     Ok(())
 }
@@ -73,7 +78,10 @@ async fn other_order_is_refused(bench: &Bench) -> CaseResult {
     let storage = bench.storage();
     let first = storage.scan_entries(&entries_of(1, None), 2, None).await?;
     let other = entries_of(1, Some(ScanOrder::Ascending));
-    fails!(storage.scan_entries(&other, 2, first.next.as_ref()).await, StorageError::Request(_));
+    fails!(
+        storage.scan_entries(&other, 2, first.next.as_ref()).await,
+        StorageError::Request(_)
+    );
     // Only the call failed.
     same!(bench.has_entry(10).await?, true);
     Ok(())
@@ -85,14 +93,39 @@ async fn other_scan_is_refused(bench: &Bench) -> CaseResult {
     let cursor = storage.scan_entries(&entries_of(1, None), 2, None).await?.next;
     let cursor = cursor.as_ref();
     holds!(cursor.is_some(), "a full page has a cursor");
-    let conversations = ConversationQuery { order: Some(ScanOrder::Descending), ..Default::default() };
-    fails!(storage.scan_conversations(&conversations, 2, cursor).await, StorageError::Request(_));
-    let tasks = TaskQuery { order: Some(ScanOrder::Descending), ..Default::default() };
-    fails!(storage.scan_tasks(&tasks, 2, cursor).await, StorageError::Request(_));
-    let submissions = SubmissionQuery { order: Some(ScanOrder::Descending), ..Default::default() };
-    fails!(storage.scan_submissions(&submissions, 2, cursor).await, StorageError::Request(_));
-    let documents = DocumentQuery { scope: Scope::Session, at: Point::Current, kind: None };
-    fails!(storage.scan_documents(&documents, 2, cursor).await, StorageError::Request(_));
+    let conversations = ConversationQuery {
+        order: Some(ScanOrder::Descending),
+        ..Default::default()
+    };
+    fails!(
+        storage.scan_conversations(&conversations, 2, cursor).await,
+        StorageError::Request(_)
+    );
+    let tasks = TaskQuery {
+        order: Some(ScanOrder::Descending),
+        ..Default::default()
+    };
+    fails!(
+        storage.scan_tasks(&tasks, 2, cursor).await,
+        StorageError::Request(_)
+    );
+    let submissions = SubmissionQuery {
+        order: Some(ScanOrder::Descending),
+        ..Default::default()
+    };
+    fails!(
+        storage.scan_submissions(&submissions, 2, cursor).await,
+        StorageError::Request(_)
+    );
+    let documents = DocumentQuery {
+        scope: Scope::Session,
+        at: Point::Current,
+        kind: None,
+    };
+    fails!(
+        storage.scan_documents(&documents, 2, cursor).await,
+        StorageError::Request(_)
+    );
     Ok(())
 }
 
@@ -100,7 +133,14 @@ async fn malformed_is_refused(bench: &Bench) -> CaseResult {
     ten_entries(bench).await?;
     let storage = bench.storage();
     let next = storage.scan_entries(&entries_of(1, None), 2, None).await?.next;
-    let mut bad = vec![json!(null), json!(7), json!("x"), json!([]), json!({}), json!({ "after": 12 })];
+    let mut bad = vec![
+        json!(null),
+        json!(7),
+        json!("x"),
+        json!([]),
+        json!({}),
+        json!({ "after": 12 }),
+    ];
     if let Some(Cursor(Json::Object(members))) = &next {
         for key in members.keys() {
             let mut less = members.clone();
@@ -115,33 +155,58 @@ async fn malformed_is_refused(bench: &Bench) -> CaseResult {
     holds!(bad.len() > 6, "cursors are objects");
     for cursor in bad {
         let cursor = Cursor(cursor);
-        fails!(storage.scan_entries(&entries_of(1, None), 2, Some(&cursor)).await, StorageError::Request(_));
+        fails!(
+            storage.scan_entries(&entries_of(1, None), 2, Some(&cursor)).await,
+            StorageError::Request(_)
+        );
     }
     Ok(())
 }
 
 async fn zero_limit_is_refused(bench: &Bench) -> CaseResult {
     ten_entries(bench).await?;
-    fails!(bench.storage().scan_entries(&entries_of(1, None), 0, None).await, StorageError::Request(_));
-    fails!(bench.storage().scan_tasks(&TaskQuery::default(), 0, None).await, StorageError::Request(_));
+    fails!(
+        bench.storage().scan_entries(&entries_of(1, None), 0, None).await,
+        StorageError::Request(_)
+    );
+    fails!(
+        bench.storage().scan_tasks(&TaskQuery::default(), 0, None).await,
+        StorageError::Request(_)
+    );
     Ok(())
 }
 
 async fn refused_on_empty_storage_too(bench: &Bench) -> CaseResult {
     let cursor = Cursor(json!({ "after": "x" }));
     let storage = bench.storage();
-    fails!(storage.scan_tasks(&TaskQuery::default(), 2, Some(&cursor)).await, StorageError::Request(_));
-    let documents = DocumentQuery { scope: Scope::Session, at: Point::Current, kind: None };
-    fails!(storage.scan_documents(&documents, 2, Some(&cursor)).await, StorageError::Request(_));
+    fails!(
+        storage.scan_tasks(&TaskQuery::default(), 2, Some(&cursor)).await,
+        StorageError::Request(_)
+    );
+    let documents = DocumentQuery {
+        scope: Scope::Session,
+        at: Point::Current,
+        kind: None,
+    };
+    fails!(
+        storage.scan_documents(&documents, 2, Some(&cursor)).await,
+        StorageError::Request(_)
+    );
     Ok(())
 }
 
 async fn full_last_page_ends(bench: &Bench) -> CaseResult {
     ten_entries(bench).await?;
     for limit in [1, 2, 3, 5, 9, 10, 11, 1000] {
-        same!(bench.entry_ids(entries_of(1, None), limit).await?, (10..20).rev().collect::<Vec<_>>());
+        same!(
+            bench.entry_ids(entries_of(1, None), limit).await?,
+            (10..20).rev().collect::<Vec<_>>()
+        );
     }
-    let huge = bench.storage().scan_entries(&entries_of(1, None), usize::MAX, None).await?;
+    let huge = bench
+        .storage()
+        .scan_entries(&entries_of(1, None), usize::MAX, None)
+        .await?;
     same!(huge.items.len(), 10);
     same!(huge.next, None);
     Ok(())
@@ -150,7 +215,13 @@ async fn full_last_page_ends(bench: &Bench) -> CaseResult {
 async fn documents_continue_by_id(bench: &Bench) -> CaseResult {
     bench.root().await?;
     for id in [14, 12, 10, 13, 11] {
-        bench.commit(&[doc::create(doc::keyed(doc::latest(id, 1, "d"), &format!("k{id}")), 1, json!({}))]).await?;
+        bench
+            .commit(&[doc::create(
+                doc::keyed(doc::latest(id, 1, "d"), &format!("k{id}")),
+                1,
+                json!({}),
+            )])
+            .await?;
     }
     let query = DocumentQuery {
         scope: tidehold_session::ids::ConversationId(1).into(),

@@ -14,9 +14,15 @@ async fn three_levels(bench: &Bench) -> CaseResult {
     let mut writes = vec![conv(1)];
     writes.extend((10..15).map(|id| entry(id, 1)));
     bench.commit(&writes).await?;
-    bench.commit(&[fork(20, 1, 12), entry(21, 20), entry(22, 20), entry(23, 20)]).await?;
-    bench.commit(&[fork(30, 20, 22), entry(31, 30), entry(32, 30)]).await?;
-    bench.commit(&[entry(40, 1), entry(41, 20), entry(42, 30)]).await?;
+    bench
+        .commit(&[fork(20, 1, 12), entry(21, 20), entry(22, 20), entry(23, 20)])
+        .await?;
+    bench
+        .commit(&[fork(30, 20, 22), entry(31, 30), entry(32, 30)])
+        .await?;
+    bench
+        .commit(&[entry(40, 1), entry(41, 20), entry(42, 30)])
+        .await?;
     Ok(())
 }
 
@@ -24,8 +30,14 @@ const LINE_OF_30: [u64; 8] = [10, 11, 12, 21, 22, 31, 32, 42];
 
 async fn child_sees_through_the_fork_entry(bench: &Bench) -> CaseResult {
     three_levels(bench).await?;
-    same!(bench.entry_ids(entries_of(20, None), 3).await?, vec![41, 23, 22, 21, 12, 11, 10]);
-    same!(bench.entry_ids(entries_of(1, None), 3).await?, vec![40, 14, 13, 12, 11, 10]);
+    same!(
+        bench.entry_ids(entries_of(20, None), 3).await?,
+        vec![41, 23, 22, 21, 12, 11, 10]
+    );
+    same!(
+        bench.entry_ids(entries_of(1, None), 3).await?,
+        vec![40, 14, 13, 12, 11, 10]
+    );
     Ok(())
 }
 
@@ -34,7 +46,12 @@ async fn three_levels_in_both_orders(bench: &Bench) -> CaseResult {
     let mut newest_first = LINE_OF_30.to_vec();
     newest_first.reverse();
     for limit in 1..10 {
-        same!(bench.entry_ids(entries_of(30, Some(ScanOrder::Ascending)), limit).await?, LINE_OF_30.to_vec());
+        same!(
+            bench
+                .entry_ids(entries_of(30, Some(ScanOrder::Ascending)), limit)
+                .await?,
+            LINE_OF_30.to_vec()
+        );
         same!(bench.entry_ids(entries_of(30, None), limit).await?, newest_first);
     }
     Ok(())
@@ -44,14 +61,24 @@ async fn caps_only_fall(bench: &Bench) -> CaseResult {
     three_levels(bench).await?;
     // 50 forks 30 at 31: of 20 it still sees only what 30 does, though 23 and 41 are older than 50.
     bench.commit(&[fork(50, 30, 31), entry(51, 50)]).await?;
-    same!(bench.entry_ids(entries_of(50, Some(ScanOrder::Ascending)), 2).await?, vec![10, 11, 12, 21, 22, 31, 51]);
+    same!(
+        bench
+            .entry_ids(entries_of(50, Some(ScanOrder::Ascending)), 2)
+            .await?,
+        vec![10, 11, 12, 21, 22, 31, 51]
+    );
     Ok(())
 }
 
 async fn fork_at_an_inherited_entry(bench: &Bench) -> CaseResult {
     three_levels(bench).await?;
     bench.commit(&[fork(50, 30, 11), entry(51, 50)]).await?;
-    same!(bench.entry_ids(entries_of(50, Some(ScanOrder::Ascending)), 2).await?, vec![10, 11, 51]);
+    same!(
+        bench
+            .entry_ids(entries_of(50, Some(ScanOrder::Ascending)), 2)
+            .await?,
+        vec![10, 11, 51]
+    );
     same!(bench.sees(50, 21).await?, false);
     same!(bench.sees(50, 12).await?, false);
     Ok(())
@@ -70,7 +97,15 @@ async fn later_parent_entries_stay_out(bench: &Bench) -> CaseResult {
 
 async fn siblings_do_not_mix(bench: &Bench) -> CaseResult {
     bench.commit(&[conv(1), entry(10, 1)]).await?;
-    bench.commit(&[fork(20, 1, 10), fork(21, 1, 10), entry(22, 20), entry(23, 21), entry(24, 20)]).await?;
+    bench
+        .commit(&[
+            fork(20, 1, 10),
+            fork(21, 1, 10),
+            entry(22, 20),
+            entry(23, 21),
+            entry(24, 20),
+        ])
+        .await?;
     same!(bench.entry_ids(entries_of(20, None), 5).await?, vec![24, 22, 10]);
     same!(bench.entry_ids(entries_of(21, None), 5).await?, vec![23, 10]);
     Ok(())
@@ -79,7 +114,11 @@ async fn siblings_do_not_mix(bench: &Bench) -> CaseResult {
 async fn bounds_across_levels(bench: &Bench) -> CaseResult {
     three_levels(bench).await?;
     let wanted = |min: u64, max: u64| -> Vec<u64> {
-        LINE_OF_30.iter().copied().filter(|id| (min..=max).contains(id)).collect()
+        LINE_OF_30
+            .iter()
+            .copied()
+            .filter(|id| (min..=max).contains(id))
+            .collect()
     };
     for (min, max) in [(11, 31), (12, 12), (13, 20), (22, 99), (0, 10), (32, 42)] {
         let query = EntryQuery {
@@ -92,7 +131,10 @@ async fn bounds_across_levels(bench: &Bench) -> CaseResult {
         }
         let mut newest_first = wanted(min, max);
         newest_first.reverse();
-        let query = EntryQuery { order: Some(ScanOrder::Descending), ..query };
+        let query = EntryQuery {
+            order: Some(ScanOrder::Descending),
+            ..query
+        };
         same!(bench.entry_ids(query, 2).await?, newest_first);
     }
     Ok(())
@@ -109,7 +151,9 @@ async fn visibility_of_single_entries(bench: &Bench) -> CaseResult {
 }
 
 async fn fork_entry_committed_with_later_ones(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), entry(10, 1), entry(11, 1), entry(12, 1)]).await?;
+    bench
+        .commit(&[conv(1), entry(10, 1), entry(11, 1), entry(12, 1)])
+        .await?;
     bench.commit(&[fork(20, 1, 11)]).await?;
     same!(bench.entry_ids(entries_of(20, None), 5).await?, vec![11, 10]);
     Ok(())
@@ -121,11 +165,18 @@ async fn deep_line(bench: &Bench) -> CaseResult {
     let mut wanted = vec![1000];
     for level in 1..60 {
         let (child, next) = (1000 + level * 10, 1000 + level * 10 + 1);
-        bench.commit(&[fork(child, parent, at), entry(next, child)]).await?;
+        bench
+            .commit(&[fork(child, parent, at), entry(next, child)])
+            .await?;
         (parent, at) = (child, next);
         wanted.push(next);
     }
-    same!(bench.entry_ids(entries_of(parent, Some(ScanOrder::Ascending)), 7).await?, wanted);
+    same!(
+        bench
+            .entry_ids(entries_of(parent, Some(ScanOrder::Ascending)), 7)
+            .await?,
+        wanted
+    );
     wanted.reverse();
     same!(bench.entry_ids(entries_of(parent, None), 7).await?, wanted);
     Ok(())
@@ -134,7 +185,12 @@ async fn deep_line(bench: &Bench) -> CaseResult {
 async fn survives_reopen(bench: &Bench) -> CaseResult {
     three_levels(bench).await?;
     bench.reopen().await?;
-    same!(bench.entry_ids(entries_of(30, Some(ScanOrder::Ascending)), 3).await?, LINE_OF_30.to_vec());
+    same!(
+        bench
+            .entry_ids(entries_of(30, Some(ScanOrder::Ascending)), 3)
+            .await?,
+        LINE_OF_30.to_vec()
+    );
     same!(bench.sees(30, 23).await?, false);
     Ok(())
 }

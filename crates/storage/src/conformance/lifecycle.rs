@@ -19,7 +19,10 @@ async fn reading_empty_leaves_no_trace(bench: &Bench) -> CaseResult {
     same!(storage.conversation(ConversationId(1)).await?, None);
     same!(storage.entry(EntryId(1)).await?, None);
     same!(storage.visible_entry(ConversationId(1), EntryId(1)).await?, None);
-    same!(storage.find_latest_head_marker(ConversationId(1), None).await?, None);
+    same!(
+        storage.find_latest_head_marker(ConversationId(1), None).await?,
+        None
+    );
     same!(storage.task(TaskId(1)).await?, None);
     same!(storage.submission(SubmissionId(1)).await?, None);
     same!(storage.submission_by_request(ConversationId(1), "r").await?, None);
@@ -27,12 +30,40 @@ async fn reading_empty_leaves_no_trace(bench: &Bench) -> CaseResult {
     same!(storage.document(DocumentId(1), Point::At(Seq(1))).await?, None);
     let address = doc::address(&doc::session(1, "k"));
     same!(storage.find_document(&address, Point::Current).await?, None);
-    same!(storage.scan_conversations(&ConversationQuery::default(), 5, None).await?.items.len(), 0);
-    same!(storage.scan_tasks(&TaskQuery::default(), 5, None).await?.items.len(), 0);
-    same!(storage.scan_submissions(&SubmissionQuery::default(), 5, None).await?.items.len(), 0);
-    let query = DocumentQuery { scope: Scope::Session, at: Point::Current, kind: None };
+    same!(
+        storage
+            .scan_conversations(&ConversationQuery::default(), 5, None)
+            .await?
+            .items
+            .len(),
+        0
+    );
+    same!(
+        storage
+            .scan_tasks(&TaskQuery::default(), 5, None)
+            .await?
+            .items
+            .len(),
+        0
+    );
+    same!(
+        storage
+            .scan_submissions(&SubmissionQuery::default(), 5, None)
+            .await?
+            .items
+            .len(),
+        0
+    );
+    let query = DocumentQuery {
+        scope: Scope::Session,
+        at: Point::Current,
+        kind: None,
+    };
     same!(storage.scan_documents(&query, 5, None).await?.items.len(), 0);
-    fails!(storage.scan_entries(&entries_of(1, None), 5, None).await, StorageError::Request(_));
+    fails!(
+        storage.scan_entries(&entries_of(1, None), 5, None).await,
+        StorageError::Request(_)
+    );
     same!(bench.is_untouched().await?, true);
     Ok(())
 }
@@ -48,7 +79,10 @@ async fn minting_leaves_no_trace(bench: &Bench) -> CaseResult {
 async fn incarnation_appears_with_the_first_commit(bench: &Bench) -> CaseResult {
     same!(bench.storage().incarnation().await?, None);
     bench.root().await?;
-    holds!(bench.storage().incarnation().await?.is_some(), "no incarnation after a commit");
+    holds!(
+        bench.storage().incarnation().await?.is_some(),
+        "no incarnation after a commit"
+    );
     same!(bench.is_untouched().await?, false);
     Ok(())
 }
@@ -81,14 +115,20 @@ async fn deleted_data_is_gone(bench: &Bench) -> CaseResult {
     same!(bench.is_untouched().await?, true);
     same!(bench.has_entry(10).await?, false);
     same!(bench.storage().mint_id().await?, 2);
-    bench.commit(&[conv(1), put_task(task(10, 1, "t", pending()))]).await?;
+    bench
+        .commit(&[conv(1), put_task(task(10, 1, "t", pending()))])
+        .await?;
     Ok(())
 }
 
 async fn head_follows_commits(bench: &Bench) -> CaseResult {
     same!(bench.storage().head().await?, None);
     for id in 10..14 {
-        let writes = if id == 10 { vec![conv(1)] } else { vec![entry(id, 1)] };
+        let writes = if id == 10 {
+            vec![conv(1)]
+        } else {
+            vec![entry(id, 1)]
+        };
         let seq = bench.commit(&writes).await?;
         same!(bench.storage().head().await?, Some(seq));
     }
@@ -100,7 +140,10 @@ async fn head_after_reopen_is_between(bench: &Bench) -> CaseResult {
     bench.reopen().await?;
     let head = bench.storage().head().await?;
     let next = bench.commit(&[entry(10, 1)]).await?;
-    holds!(head.is_some_and(|head| newest <= head && head < next), "{newest}, {head:?}, {next}");
+    holds!(
+        head.is_some_and(|head| newest <= head && head < next),
+        "{newest}, {head:?}, {next}"
+    );
     Ok(())
 }
 
@@ -149,13 +192,25 @@ async fn every_record_survives_reopen(bench: &Bench) -> CaseResult {
         Some(json!({ "deep": [1, 2.5, null, true, "x"] }))
     );
     same!(storage.task(TaskId(11)).await?, Some(task_record));
-    same!(storage.submission(SubmissionId(13)).await?, Some(submission_record));
-    let owner = storage.conversation(ConversationId(14)).await?.and_then(|record| record.owner);
-    same!(owner.map(|owner| (owner.conversation_id.0, owner.task_id.0)), Some((1, 11)));
+    same!(
+        storage.submission(SubmissionId(13)).await?,
+        Some(submission_record)
+    );
+    let owner = storage
+        .conversation(ConversationId(14))
+        .await?
+        .and_then(|record| record.owner);
+    same!(
+        owner.map(|owner| (owner.conversation_id.0, owner.task_id.0)),
+        Some((1, 11))
+    );
     let stored = bench.document(15, Point::Current).await?;
     let wanted = doc::keyed(doc::rewindable(15, 1, "d"), "k").stamped(created);
     same!(stored.as_ref().map(|stored| stored.record.clone()), Some(wanted));
-    same!(stored.map(|stored| (stored.version, stored.value)), Some((3, json!({ "n": 1 }))));
+    same!(
+        stored.map(|stored| (stored.version, stored.value)),
+        Some((3, json!({ "n": 1 })))
+    );
     Ok(())
 }
 
@@ -167,22 +222,63 @@ async fn closed_refuses_everything(bench: &Bench) -> CaseResult {
     fails!(storage.mint_id().await, StorageError::Closed);
     fails!(storage.head().await, StorageError::Closed);
     fails!(storage.incarnation().await, StorageError::Closed);
-    fails!(storage.conversation(ConversationId(1)).await, StorageError::Closed);
+    fails!(
+        storage.conversation(ConversationId(1)).await,
+        StorageError::Closed
+    );
     fails!(storage.entry(EntryId(1)).await, StorageError::Closed);
-    fails!(storage.visible_entry(ConversationId(1), EntryId(1)).await, StorageError::Closed);
-    fails!(storage.find_latest_head_marker(ConversationId(1), None).await, StorageError::Closed);
-    fails!(storage.scan_entries(&entries_of(1, None), 5, None).await, StorageError::Closed);
-    fails!(storage.scan_conversations(&ConversationQuery::default(), 5, None).await, StorageError::Closed);
+    fails!(
+        storage.visible_entry(ConversationId(1), EntryId(1)).await,
+        StorageError::Closed
+    );
+    fails!(
+        storage.find_latest_head_marker(ConversationId(1), None).await,
+        StorageError::Closed
+    );
+    fails!(
+        storage.scan_entries(&entries_of(1, None), 5, None).await,
+        StorageError::Closed
+    );
+    fails!(
+        storage
+            .scan_conversations(&ConversationQuery::default(), 5, None)
+            .await,
+        StorageError::Closed
+    );
     fails!(storage.task(TaskId(1)).await, StorageError::Closed);
-    fails!(storage.scan_tasks(&TaskQuery::default(), 5, None).await, StorageError::Closed);
+    fails!(
+        storage.scan_tasks(&TaskQuery::default(), 5, None).await,
+        StorageError::Closed
+    );
     fails!(storage.submission(SubmissionId(1)).await, StorageError::Closed);
-    fails!(storage.scan_submissions(&SubmissionQuery::default(), 5, None).await, StorageError::Closed);
-    fails!(storage.submission_by_request(ConversationId(1), "r").await, StorageError::Closed);
-    fails!(storage.document(DocumentId(1), Point::Current).await, StorageError::Closed);
+    fails!(
+        storage
+            .scan_submissions(&SubmissionQuery::default(), 5, None)
+            .await,
+        StorageError::Closed
+    );
+    fails!(
+        storage.submission_by_request(ConversationId(1), "r").await,
+        StorageError::Closed
+    );
+    fails!(
+        storage.document(DocumentId(1), Point::Current).await,
+        StorageError::Closed
+    );
     let address = doc::address(&doc::session(1, "k"));
-    fails!(storage.find_document(&address, Point::Current).await, StorageError::Closed);
-    let query = DocumentQuery { scope: Scope::Session, at: Point::Current, kind: None };
-    fails!(storage.scan_documents(&query, 5, None).await, StorageError::Closed);
+    fails!(
+        storage.find_document(&address, Point::Current).await,
+        StorageError::Closed
+    );
+    let query = DocumentQuery {
+        scope: Scope::Session,
+        at: Point::Current,
+        kind: None,
+    };
+    fails!(
+        storage.scan_documents(&query, 5, None).await,
+        StorageError::Closed
+    );
     Ok(())
 }
 

@@ -11,7 +11,9 @@ cases!["marks": none_without_a_head, newest_wins, cutoff_is_inclusive, through_a
 /// Marker and head ids.
 async fn marker(bench: &Bench, conversation: u64, cutoff: Option<u64>) -> CaseResult<Option<(u64, u64)>> {
     let storage = bench.storage();
-    let found = storage.find_latest_head_marker(ConversationId(conversation), cutoff.map(EntryId)).await?;
+    let found = storage
+        .find_latest_head_marker(ConversationId(conversation), cutoff.map(EntryId))
+        .await?;
     if let Some(marker) = &found {
         same!(marker.entry.head, Some(marker.head));
     }
@@ -25,7 +27,16 @@ async fn none_without_a_head(bench: &Bench) -> CaseResult {
 }
 
 async fn newest_wins(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), entry(10, 1), head(11, 1, 10), entry(12, 1), head(13, 1, 12), entry(14, 1)]).await?;
+    bench
+        .commit(&[
+            conv(1),
+            entry(10, 1),
+            head(11, 1, 10),
+            entry(12, 1),
+            head(13, 1, 12),
+            entry(14, 1),
+        ])
+        .await?;
     same!(marker(bench, 1, None).await?, Some((13, 12)));
     bench.reopen().await?;
     same!(marker(bench, 1, None).await?, Some((13, 12)));
@@ -33,10 +44,22 @@ async fn newest_wins(bench: &Bench) -> CaseResult {
 }
 
 async fn cutoff_is_inclusive(bench: &Bench) -> CaseResult {
-    bench.commit(&[conv(1), entry(10, 1), head(11, 1, 10), entry(12, 1), head(13, 1, 12)]).await?;
-    for (cutoff, wanted) in
-        [(10, None), (11, Some((11, 10))), (12, Some((11, 10))), (13, Some((13, 12))), (99, Some((13, 12)))]
-    {
+    bench
+        .commit(&[
+            conv(1),
+            entry(10, 1),
+            head(11, 1, 10),
+            entry(12, 1),
+            head(13, 1, 12),
+        ])
+        .await?;
+    for (cutoff, wanted) in [
+        (10, None),
+        (11, Some((11, 10))),
+        (12, Some((11, 10))),
+        (13, Some((13, 12))),
+        (99, Some((13, 12))),
+    ] {
         same!(marker(bench, 1, Some(cutoff)).await?, wanted);
     }
     same!(marker(bench, 1, Some(u64::MAX)).await?, Some((13, 12)));
@@ -66,8 +89,15 @@ async fn ancestor_marker_above_the_fork_is_invisible(bench: &Bench) -> CaseResul
 
 async fn marker_carries_the_whole_entry(bench: &Bench) -> CaseResult {
     bench.commit(&[conv(1), head(10, 1, 10)]).await?;
-    let stored = bench.storage().entry(EntryId(10)).await?.map(|stored| stored.entry);
-    let found = bench.storage().find_latest_head_marker(ConversationId(1), None).await?;
+    let stored = bench
+        .storage()
+        .entry(EntryId(10))
+        .await?
+        .map(|stored| stored.entry);
+    let found = bench
+        .storage()
+        .find_latest_head_marker(ConversationId(1), None)
+        .await?;
     same!(found.map(|marker| marker.entry), stored);
     Ok(())
 }

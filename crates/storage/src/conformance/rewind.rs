@@ -12,7 +12,9 @@ cases!["rewind": every_delta_at_its_commit, between_commits_the_older_value, out
 
 /// A rewindable document with 40 deltas and a base at the 20th, returning each commit with its value of `n`.
 async fn forty(bench: &Bench) -> CaseResult<Vec<(Seq, u32)>> {
-    let created = bench.with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 })).await?;
+    let created = bench
+        .with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 }))
+        .await?;
     let mut points = vec![(created, 0)];
     for n in 1..=40u32 {
         let write = if n == 20 {
@@ -34,7 +36,9 @@ async fn every_delta_at_its_commit(bench: &Bench) -> CaseResult {
 }
 
 async fn between_commits_the_older_value(bench: &Bench) -> CaseResult {
-    let created = bench.with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 })).await?;
+    let created = bench
+        .with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 }))
+        .await?;
     let other = bench.commit(&[entry(11, 1)]).await?;
     let changed = bench.commit(&[doc::delta(10, 1, vec![doc::set("n", 1)])]).await?;
     let later = bench.commit(&[entry(12, 1)]).await?;
@@ -45,7 +49,9 @@ async fn between_commits_the_older_value(bench: &Bench) -> CaseResult {
 }
 
 async fn outside_the_lifetime_absent(bench: &Bench) -> CaseResult {
-    let created = bench.with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 })).await?;
+    let created = bench
+        .with_document(doc::rewindable(10, 1, "d"), 1, json!({ "n": 0 }))
+        .await?;
     same!(bench.document(10, Point::At(Seq(created.0 - 1))).await?, None);
     same!(bench.document(10, Point::At(Seq(0))).await?, None);
     let retired = bench.commit(&[doc::retire(10)]).await?;
@@ -64,7 +70,9 @@ async fn bases_bound_the_replay(bench: &Bench) -> CaseResult {
 }
 
 async fn versions_by_point(bench: &Bench) -> CaseResult {
-    let first = bench.with_document(doc::rewindable(10, 1, "d"), 1, json!({ "v": 1 })).await?;
+    let first = bench
+        .with_document(doc::rewindable(10, 1, "d"), 1, json!({ "v": 1 }))
+        .await?;
     let second = bench.commit(&[doc::delta(10, 1, vec![doc::set("n", 1)])]).await?;
     let third = bench.commit(&[doc::base(10, 2, json!({ "v": 2 }))]).await?;
     let fourth = bench.commit(&[doc::delta(10, 2, vec![doc::set("n", 2)])]).await?;
@@ -73,8 +81,14 @@ async fn versions_by_point(bench: &Bench) -> CaseResult {
         let stored = bench.document(10, Point::At(seq)).await?;
         same!(stored.map(|stored| stored.version), Some(version));
     }
-    same!(bench.value(10, Point::At(second)).await?, json!({ "v": 1, "n": 1 }));
-    same!(bench.value(10, Point::At(fourth)).await?, json!({ "v": 2, "n": 2 }));
+    same!(
+        bench.value(10, Point::At(second)).await?,
+        json!({ "v": 1, "n": 1 })
+    );
+    same!(
+        bench.value(10, Point::At(fourth)).await?,
+        json!({ "v": 2, "n": 2 })
+    );
     Ok(())
 }
 
@@ -107,7 +121,9 @@ async fn future_points_read_the_newest(bench: &Bench) -> CaseResult {
 }
 
 async fn recreated_address_keeps_both(bench: &Bench) -> CaseResult {
-    let first = bench.with_document(doc::rewindable(10, 1, "d"), 1, json!({ "which": 10 })).await?;
+    let first = bench
+        .with_document(doc::rewindable(10, 1, "d"), 1, json!({ "which": 10 }))
+        .await?;
     let create = doc::create(doc::rewindable(11, 1, "d"), 1, json!({ "which": 11 }));
     let second = bench.commit(&[doc::retire(10), create]).await?;
     same!(bench.value(10, Point::At(first)).await?, json!({ "which": 10 }));

@@ -30,7 +30,14 @@ async fn six(bench: &Bench) -> CaseResult {
 
 async fn found(bench: &Bench, query: SubmissionQuery) -> CaseResult<Vec<u64>> {
     let ascending = pages(bench, query.clone()).await?;
-    let mut descending = pages(bench, SubmissionQuery { order: Some(ScanOrder::Descending), ..query }).await?;
+    let mut descending = pages(
+        bench,
+        SubmissionQuery {
+            order: Some(ScanOrder::Descending),
+            ..query
+        },
+    )
+    .await?;
     descending.reverse();
     same!(ascending, descending);
     Ok(ascending)
@@ -55,7 +62,9 @@ fn all() -> SubmissionQuery {
 
 async fn by_request(bench: &Bench, conversation: u64, request: &str) -> CaseResult<Option<u64>> {
     let storage = bench.storage();
-    let record = storage.submission_by_request(ConversationId(conversation), request).await?;
+    let record = storage
+        .submission_by_request(ConversationId(conversation), request)
+        .await?;
     Ok(record.map(|record| record.id.0))
 }
 
@@ -67,7 +76,10 @@ async fn all_in_both_orders(bench: &Bench) -> CaseResult {
 
 async fn by_conversation(bench: &Bench) -> CaseResult {
     six(bench).await?;
-    let of = |id| SubmissionQuery { conversation_id: Some(ConversationId(id)), ..all() };
+    let of = |id| SubmissionQuery {
+        conversation_id: Some(ConversationId(id)),
+        ..all()
+    };
     same!(found(bench, of(1)).await?, vec![10, 12, 13, 15]);
     same!(found(bench, of(2)).await?, vec![11, 14]);
     same!(found(bench, of(9)).await?, Vec::new());
@@ -83,24 +95,56 @@ async fn by_each_status(bench: &Bench) -> CaseResult {
         (SubmissionStatus::Unanswered, vec![13]),
     ];
     for (status, ids) in wanted {
-        same!(found(bench, SubmissionQuery { status: Some(status), ..all() }).await?, ids);
+        same!(
+            found(
+                bench,
+                SubmissionQuery {
+                    status: Some(status),
+                    ..all()
+                }
+            )
+            .await?,
+            ids
+        );
     }
     Ok(())
 }
 
 async fn live_only(bench: &Bench) -> CaseResult {
     six(bench).await?;
-    same!(found(bench, SubmissionQuery { live: true, ..all() }).await?, vec![10, 11, 14]);
+    same!(
+        found(bench, SubmissionQuery { live: true, ..all() }).await?,
+        vec![10, 11, 14]
+    );
     Ok(())
 }
 
 async fn conjunctions(bench: &Bench) -> CaseResult {
     six(bench).await?;
-    let query = SubmissionQuery { conversation_id: Some(ConversationId(1)), ..all() };
-    same!(found(bench, SubmissionQuery { live: true, ..query.clone() }).await?, vec![10]);
-    let done = SubmissionQuery { status: Some(SubmissionStatus::Done), ..query };
+    let query = SubmissionQuery {
+        conversation_id: Some(ConversationId(1)),
+        ..all()
+    };
+    same!(
+        found(
+            bench,
+            SubmissionQuery {
+                live: true,
+                ..query.clone()
+            }
+        )
+        .await?,
+        vec![10]
+    );
+    let done = SubmissionQuery {
+        status: Some(SubmissionStatus::Done),
+        ..query
+    };
     same!(found(bench, done.clone()).await?, vec![12, 15]);
-    same!(found(bench, SubmissionQuery { live: true, ..done }).await?, Vec::new());
+    same!(
+        found(bench, SubmissionQuery { live: true, ..done }).await?,
+        Vec::new()
+    );
     Ok(())
 }
 
@@ -122,9 +166,13 @@ async fn request_is_per_conversation(bench: &Bench) -> CaseResult {
 
 async fn request_is_unique(bench: &Bench) -> CaseResult {
     six(bench).await?;
-    bench.refuse(&[put_submission(submission(20, 1, Some("a"), queued()))]).await?;
+    bench
+        .refuse(&[put_submission(submission(20, 1, Some("a"), queued()))])
+        .await?;
     bench.reopen().await?;
-    bench.refuse(&[put_submission(submission(20, 1, Some("b"), queued()))]).await?;
+    bench
+        .refuse(&[put_submission(submission(20, 1, Some("b"), queued()))])
+        .await?;
     same!(by_request(bench, 1, "a").await?, Some(10));
     Ok(())
 }
@@ -139,7 +187,9 @@ async fn request_is_unique_in_a_batch(bench: &Bench) -> CaseResult {
 
 async fn no_request_never_collides(bench: &Bench) -> CaseResult {
     bench.root().await?;
-    bench.commit(&[10, 11, 12].map(|id| put_submission(submission(id, 1, None, queued())))).await?;
+    bench
+        .commit(&[10, 11, 12].map(|id| put_submission(submission(id, 1, None, queued()))))
+        .await?;
     same!(found(bench, all()).await?, vec![10, 11, 12]);
     Ok(())
 }
@@ -147,7 +197,9 @@ async fn no_request_never_collides(bench: &Bench) -> CaseResult {
 async fn settled_is_found_by_request(bench: &Bench) -> CaseResult {
     bench.root().await?;
     for state in [queued(), placed(30), done(30, 31)] {
-        bench.commit(&[put_submission(submission(10, 1, Some("x"), state))]).await?;
+        bench
+            .commit(&[put_submission(submission(10, 1, Some("x"), state))])
+            .await?;
         same!(by_request(bench, 1, "x").await?, Some(10));
     }
     bench.reopen().await?;
@@ -158,8 +210,15 @@ async fn settled_is_found_by_request(bench: &Bench) -> CaseResult {
 async fn settling_leaves_the_live_scan(bench: &Bench) -> CaseResult {
     bench.root().await?;
     let live = || SubmissionQuery { live: true, ..all() };
-    for (state, wanted) in [(queued(), vec![10]), (placed(3), vec![10]), (done(3, 4), vec![]), (queued(), vec![10])] {
-        bench.commit(&[put_submission(submission(10, 1, None, state))]).await?;
+    for (state, wanted) in [
+        (queued(), vec![10]),
+        (placed(3), vec![10]),
+        (done(3, 4), vec![]),
+        (queued(), vec![10]),
+    ] {
+        bench
+            .commit(&[put_submission(submission(10, 1, None, state))])
+            .await?;
         same!(found(bench, live()).await?, wanted);
     }
     Ok(())
@@ -180,11 +239,16 @@ async fn every_state_round_trips(bench: &Bench) -> CaseResult {
         }),
         SubmissionState::Write(WriteStatus::Queued),
         SubmissionState::Write(WriteStatus::Done { entry: EntryId(30) }),
-        SubmissionState::Write(WriteStatus::Unanswered { reason: "stale".into(), detail: detail() }),
+        SubmissionState::Write(WriteStatus::Unanswered {
+            reason: "stale".into(),
+            detail: detail(),
+        }),
     ];
     for (id, state) in (10..).zip(states) {
-        let record =
-            SubmissionRecord { content_hash: Some("sha".into()), ..submission(id, 1, Some(&format!("r{id}")), state) };
+        let record = SubmissionRecord {
+            content_hash: Some("sha".into()),
+            ..submission(id, 1, Some(&format!("r{id}")), state)
+        };
         bench.commit(&[put_submission(record.clone())]).await?;
         same!(bench.storage().submission(SubmissionId(id)).await?, Some(record));
     }
@@ -194,7 +258,10 @@ async fn every_state_round_trips(bench: &Bench) -> CaseResult {
 async fn survives_reopen(bench: &Bench) -> CaseResult {
     six(bench).await?;
     bench.reopen().await?;
-    same!(found(bench, SubmissionQuery { live: true, ..all() }).await?, vec![10, 11, 14]);
+    same!(
+        found(bench, SubmissionQuery { live: true, ..all() }).await?,
+        vec![10, 11, 14]
+    );
     same!(by_request(bench, 1, "b").await?, Some(13));
     Ok(())
 }

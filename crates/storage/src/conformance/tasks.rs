@@ -14,7 +14,11 @@ cases!["tasks": all_in_both_orders, by_conversation, by_kind, by_each_status, li
 /// Eight tasks of two conversations, three kinds and all statuses.
 async fn eight(bench: &Bench) -> CaseResult {
     bench.commit(&[conv(1), conv(2)]).await?;
-    let with = |abort_requested, background, record| TaskRecord { abort_requested, background, ..record };
+    let with = |abort_requested, background, record| TaskRecord {
+        abort_requested,
+        background,
+        ..record
+    };
     let records = [
         with(false, false, task(10, 1, "a", pending())),
         with(false, true, task(11, 1, "b", running())),
@@ -31,7 +35,14 @@ async fn eight(bench: &Bench) -> CaseResult {
 
 async fn found(bench: &Bench, query: TaskQuery) -> CaseResult<Vec<u64>> {
     let ascending = pages(bench, query.clone()).await?;
-    let mut descending = pages(bench, TaskQuery { order: Some(ScanOrder::Descending), ..query }).await?;
+    let mut descending = pages(
+        bench,
+        TaskQuery {
+            order: Some(ScanOrder::Descending),
+            ..query
+        },
+    )
+    .await?;
     descending.reverse();
     same!(ascending, descending);
     Ok(ascending)
@@ -63,7 +74,10 @@ async fn all_in_both_orders(bench: &Bench) -> CaseResult {
 
 async fn by_conversation(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    let of = |id| TaskQuery { conversation_id: Some(ConversationId(id)), ..all() };
+    let of = |id| TaskQuery {
+        conversation_id: Some(ConversationId(id)),
+        ..all()
+    };
     same!(found(bench, of(1)).await?, vec![10, 11, 14, 17]);
     same!(found(bench, of(2)).await?, vec![12, 13, 15, 16]);
     same!(found(bench, of(3)).await?, Vec::new());
@@ -72,7 +86,10 @@ async fn by_conversation(bench: &Bench) -> CaseResult {
 
 async fn by_kind(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    let of = |kind: &str| TaskQuery { kind: Some(kind.into()), ..all() };
+    let of = |kind: &str| TaskQuery {
+        kind: Some(kind.into()),
+        ..all()
+    };
     same!(found(bench, of("a")).await?, vec![10, 12, 14, 16, 17]);
     same!(found(bench, of("b")).await?, vec![11, 15]);
     same!(found(bench, of("A")).await?, Vec::new());
@@ -89,50 +106,148 @@ async fn by_each_status(bench: &Bench) -> CaseResult {
         (TaskStatus::Terminal, vec![14, 15, 16]),
     ];
     for (status, ids) in wanted {
-        same!(found(bench, TaskQuery { status: Some(status), ..all() }).await?, ids);
+        same!(
+            found(
+                bench,
+                TaskQuery {
+                    status: Some(status),
+                    ..all()
+                }
+            )
+            .await?,
+            ids
+        );
     }
     Ok(())
 }
 
 async fn live_only(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    same!(found(bench, TaskQuery { live: true, ..all() }).await?, vec![10, 11, 12, 13, 17]);
+    same!(
+        found(bench, TaskQuery { live: true, ..all() }).await?,
+        vec![10, 11, 12, 13, 17]
+    );
     Ok(())
 }
 
 async fn live_and_terminal_is_empty(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    let query = TaskQuery { live: true, status: Some(TaskStatus::Terminal), ..all() };
+    let query = TaskQuery {
+        live: true,
+        status: Some(TaskStatus::Terminal),
+        ..all()
+    };
     same!(found(bench, query).await?, Vec::new());
     Ok(())
 }
 
 async fn by_abort_mark(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    same!(found(bench, TaskQuery { abort_requested: Some(true), ..all() }).await?, vec![12, 13, 15]);
-    same!(found(bench, TaskQuery { abort_requested: Some(false), ..all() }).await?, vec![10, 11, 14, 16, 17]);
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                abort_requested: Some(true),
+                ..all()
+            }
+        )
+        .await?,
+        vec![12, 13, 15]
+    );
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                abort_requested: Some(false),
+                ..all()
+            }
+        )
+        .await?,
+        vec![10, 11, 14, 16, 17]
+    );
     Ok(())
 }
 
 async fn by_background(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    same!(found(bench, TaskQuery { background: Some(true), ..all() }).await?, vec![11, 13, 16]);
-    same!(found(bench, TaskQuery { background: Some(false), ..all() }).await?, vec![10, 12, 14, 15, 17]);
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                background: Some(true),
+                ..all()
+            }
+        )
+        .await?,
+        vec![11, 13, 16]
+    );
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                background: Some(false),
+                ..all()
+            }
+        )
+        .await?,
+        vec![10, 12, 14, 15, 17]
+    );
     Ok(())
 }
 
 async fn conjunctions(bench: &Bench) -> CaseResult {
     eight(bench).await?;
-    let query = TaskQuery { conversation_id: Some(ConversationId(2)), kind: Some("a".into()), ..all() };
+    let query = TaskQuery {
+        conversation_id: Some(ConversationId(2)),
+        kind: Some("a".into()),
+        ..all()
+    };
     same!(found(bench, query.clone()).await?, vec![12, 16]);
-    let ended = TaskQuery { status: Some(TaskStatus::Terminal), ..query.clone() };
+    let ended = TaskQuery {
+        status: Some(TaskStatus::Terminal),
+        ..query.clone()
+    };
     same!(found(bench, ended.clone()).await?, vec![16]);
-    same!(found(bench, TaskQuery { abort_requested: Some(true), ..ended }).await?, Vec::new());
-    same!(found(bench, TaskQuery { live: true, abort_requested: Some(true), ..query }).await?, vec![12]);
-    let ended_of_one =
-        TaskQuery { status: Some(TaskStatus::Terminal), conversation_id: Some(ConversationId(2)), ..all() };
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                abort_requested: Some(true),
+                ..ended
+            }
+        )
+        .await?,
+        Vec::new()
+    );
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                live: true,
+                abort_requested: Some(true),
+                ..query
+            }
+        )
+        .await?,
+        vec![12]
+    );
+    let ended_of_one = TaskQuery {
+        status: Some(TaskStatus::Terminal),
+        conversation_id: Some(ConversationId(2)),
+        ..all()
+    };
     same!(found(bench, ended_of_one.clone()).await?, vec![15, 16]);
-    same!(found(bench, TaskQuery { background: Some(false), ..ended_of_one }).await?, vec![15]);
+    same!(
+        found(
+            bench,
+            TaskQuery {
+                background: Some(false),
+                ..ended_of_one
+            }
+        )
+        .await?,
+        vec![15]
+    );
     Ok(())
 }
 
@@ -143,7 +258,10 @@ async fn pages_across_live_and_ended(bench: &Bench) -> CaseResult {
         bench.commit(&[put_task(task(id, 1, "a", state))]).await?;
     }
     same!(found(bench, all()).await?, (10..40).collect::<Vec<_>>());
-    let of_kind = TaskQuery { kind: Some("a".into()), ..all() };
+    let of_kind = TaskQuery {
+        kind: Some("a".into()),
+        ..all()
+    };
     same!(found(bench, of_kind).await?, (10..40).collect::<Vec<_>>());
     Ok(())
 }
@@ -154,8 +272,15 @@ async fn revived_task_is_live_again(bench: &Bench) -> CaseResult {
         let live = !matches!(state, TaskState::Terminal { .. });
         bench.commit(&[put_task(task(10, 1, "a", state))]).await?;
         let expected = |yes: bool| if yes { vec![10] } else { Vec::new() };
-        same!(found(bench, TaskQuery { live: true, ..all() }).await?, expected(live));
-        let ended = TaskQuery { status: Some(TaskStatus::Terminal), kind: Some("a".into()), ..all() };
+        same!(
+            found(bench, TaskQuery { live: true, ..all() }).await?,
+            expected(live)
+        );
+        let ended = TaskQuery {
+            status: Some(TaskStatus::Terminal),
+            kind: Some("a".into()),
+            ..all()
+        };
         same!(found(bench, ended).await?, expected(!live));
     }
     Ok(())
@@ -189,20 +314,45 @@ async fn every_member_round_trips(bench: &Bench) -> CaseResult {
 
 async fn every_outcome_round_trips(bench: &Bench) -> CaseResult {
     bench.root().await?;
-    let error = || TaskOutcomeError { message: "m".into(), detail: Some(json!(null)) };
+    let error = || TaskOutcomeError {
+        message: "m".into(),
+        detail: Some(json!(null)),
+    };
     let outcomes = [
         TaskOutcome::Completed { result: json!(null) },
-        TaskOutcome::Failed { error: error(), result: Some(json!(null)) },
-        TaskOutcome::Failed { error: error(), result: None },
-        TaskOutcome::Aborted { reason: Some("r".into()), result: None },
-        TaskOutcome::Aborted { reason: None, result: Some(json!({})) },
+        TaskOutcome::Failed {
+            error: error(),
+            result: Some(json!(null)),
+        },
+        TaskOutcome::Failed {
+            error: error(),
+            result: None,
+        },
+        TaskOutcome::Aborted {
+            reason: Some("r".into()),
+            result: None,
+        },
+        TaskOutcome::Aborted {
+            reason: None,
+            result: Some(json!({})),
+        },
         TaskOutcome::Orphaned { reason: "o".into() },
-        TaskOutcome::Faulted { error: TaskOutcomeError { message: "m".into(), detail: None } },
+        TaskOutcome::Faulted {
+            error: TaskOutcomeError {
+                message: "m".into(),
+                detail: None,
+            },
+        },
     ];
     for outcome in outcomes {
-        for state in
-            [TaskState::Completing { outcome: outcome.clone() }, TaskState::Terminal { outcome: outcome.clone() }]
-        {
+        for state in [
+            TaskState::Completing {
+                outcome: outcome.clone(),
+            },
+            TaskState::Terminal {
+                outcome: outcome.clone(),
+            },
+        ] {
             let record = task(10, 1, "k", state);
             bench.commit(&[put_task(record.clone())]).await?;
             same!(bench.storage().task(TaskId(10)).await?, Some(record));
@@ -214,9 +364,15 @@ async fn every_outcome_round_trips(bench: &Bench) -> CaseResult {
 async fn survives_reopen(bench: &Bench) -> CaseResult {
     eight(bench).await?;
     bench.reopen().await?;
-    same!(found(bench, TaskQuery { live: true, ..all() }).await?, vec![10, 11, 12, 13, 17]);
+    same!(
+        found(bench, TaskQuery { live: true, ..all() }).await?,
+        vec![10, 11, 12, 13, 17]
+    );
     bench.commit(&[put_task(task(10, 1, "a", terminal()))]).await?;
     bench.reopen().await?;
-    same!(found(bench, TaskQuery { live: true, ..all() }).await?, vec![11, 12, 13, 17]);
+    same!(
+        found(bench, TaskQuery { live: true, ..all() }).await?,
+        vec![11, 12, 13, 17]
+    );
     Ok(())
 }

@@ -41,7 +41,11 @@ fn check_table(state: &State, write: TableWrite<'_>) -> Result<(), StorageError>
             None => {
                 check_new(state, record.id.0)?;
                 match &record.request_id {
-                    Some(request) if state.requests.contains_key(&(record.conversation_id, request.clone())) => {
+                    Some(request)
+                        if state
+                            .requests
+                            .contains_key(&(record.conversation_id, request.clone())) =>
+                    {
                         Err(batch::request_taken(request))
                     }
                     _ => Ok(()),
@@ -84,7 +88,10 @@ fn check_document(
 }
 
 fn stored(state: &State, id: DocumentId) -> Result<&Document, StorageError> {
-    state.documents.get(&id.0).ok_or_else(|| batch::unknown_document(id))
+    state
+        .documents
+        .get(&id.0)
+        .ok_or_else(|| batch::unknown_document(id))
 }
 
 fn copied(
@@ -113,9 +120,10 @@ pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies) -> S
     }
     for document in &plan.documents {
         let content = match document.content {
-            Some(ContentWrite::Create { version, value, .. }) => {
-                Some(DocumentContent::Base { version, value: value.clone() })
-            }
+            Some(ContentWrite::Create { version, value, .. }) => Some(DocumentContent::Base {
+                version,
+                value: value.clone(),
+            }),
             Some(ContentWrite::Copy { .. }) => copies
                 .remove(&document.id)
                 .map(|(version, value)| DocumentContent::Base { version, value }),
@@ -124,9 +132,20 @@ pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies) -> S
         };
         if let Some(record) = document.content.and_then(ContentWrite::created) {
             state.owners.insert(record.id.0, RecordType::Document);
-            state.addresses.entry(batch::address(record)).or_default().push(record.id);
+            state
+                .addresses
+                .entry(batch::address(record))
+                .or_default()
+                .push(record.id);
             let record = record.clone().stamped(seq);
-            state.documents.insert(document.id.0, Document { record, version: 0, revisions: Vec::new() });
+            state.documents.insert(
+                document.id.0,
+                Document {
+                    record,
+                    version: 0,
+                    revisions: Vec::new(),
+                },
+            );
         }
         if let Some(stored) = state.documents.get_mut(&document.id.0) {
             apply_document(stored, content, document.retire, seq);
@@ -146,7 +165,11 @@ fn apply_table(state: &mut State, write: TableWrite<'_>, seq: Seq) {
         TableWrite::Entry(record) => {
             state.owners.insert(record.id.0, RecordType::Entry);
             state.entries.insert(record.id.0, (record.clone(), seq));
-            state.entries_of.entry(record.conversation_id).or_default().insert(record.id.0);
+            state
+                .entries_of
+                .entry(record.conversation_id)
+                .or_default()
+                .insert(record.id.0);
         }
         TableWrite::Task(record) => {
             state.owners.insert(record.id.0, RecordType::Task);
@@ -155,7 +178,9 @@ fn apply_table(state: &mut State, write: TableWrite<'_>, seq: Seq) {
         TableWrite::Submission(record) => {
             state.owners.insert(record.id.0, RecordType::Submission);
             if let Some(request) = &record.request_id {
-                state.requests.insert((record.conversation_id, request.clone()), record.id.0);
+                state
+                    .requests
+                    .insert((record.conversation_id, request.clone()), record.id.0);
             }
             state.submissions.insert(record.id.0, record.clone());
         }

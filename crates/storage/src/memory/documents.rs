@@ -12,7 +12,10 @@ use tidehold_session::storage::{
 pub(super) fn find(state: &State, address: &DocumentAddress, at: Point) -> Option<DocumentRecord> {
     let incarnations = state.addresses.get(address)?;
     let records = incarnations.iter().filter_map(|id| state.documents.get(&id.0));
-    records.map(|document| &document.record).rfind(|record| record.is_alive_at(at)).cloned()
+    records
+        .map(|document| &document.record)
+        .rfind(|record| record.is_alive_at(at))
+        .cloned()
 }
 
 pub(super) fn scan(
@@ -28,14 +31,20 @@ pub(super) fn scan(
             && query.kind.as_ref().is_none_or(|kind| *kind == record.kind)
     };
     let documents = state.documents.range(page.start() + 1..);
-    let items: Vec<DocumentRecord> =
-        documents.map(|(_, document)| &document.record).filter(wanted).take(page.limit).cloned().collect();
+    let items: Vec<DocumentRecord> = documents
+        .map(|(_, document)| &document.record)
+        .filter(wanted)
+        .take(page.limit)
+        .cloned()
+        .collect();
     let last = items.last().map(|record| record.id.0);
     Ok(page.page(items, last))
 }
 
 pub(super) fn load(state: &State, id: DocumentId, at: Point) -> Result<Option<StoredDocument>, StorageError> {
-    let Some(document) = state.documents.get(&id.0) else { return Ok(None) };
+    let Some(document) = state.documents.get(&id.0) else {
+        return Ok(None);
+    };
     if at != Point::Current && !document.record.is_rewindable() {
         return Err(no_history(&document.record));
     }
@@ -61,5 +70,7 @@ fn materialize(document: &Document, at: Point) -> Result<StoredDocument, Storage
             (DocumentContent::Delta { .. }, None) => return Err(missing_base(&document.record)),
         }
     }
-    replay.ok_or_else(|| missing_base(&document.record))?.finish(document.record.clone())
+    replay
+        .ok_or_else(|| missing_base(&document.record))?
+        .finish(document.record.clone())
 }

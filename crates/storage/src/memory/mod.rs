@@ -28,12 +28,18 @@ pub struct MemoryStorage {
 impl MemoryStorage {
     /// Empty, of this incarnation.
     pub fn new(incarnation: impl Into<Text>) -> Self {
-        Self { state: Rc::new(RefCell::new(State::new(incarnation.into()))), closed: Cell::new(false) }
+        Self {
+            state: Rc::new(RefCell::new(State::new(incarnation.into()))),
+            closed: Cell::new(false),
+        }
     }
 
     /// Another handle on the same data, as if the process had restarted.
     pub fn reopen(&self) -> Self {
-        Self { state: self.state.clone(), closed: Cell::new(false) }
+        Self {
+            state: self.state.clone(),
+            closed: Cell::new(false),
+        }
     }
 
     fn read<'a, T: 'a>(
@@ -57,7 +63,11 @@ impl MemoryStorage {
     }
 
     fn check_open(&self) -> Result<(), StorageError> {
-        if self.closed.get() { Err(StorageError::Closed) } else { Ok(()) }
+        if self.closed.get() {
+            Err(StorageError::Closed)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -19,15 +19,23 @@ fn scan<T: Clone>(
 ) -> Page<T> {
     let keep = |(_, record): &(&u64, &Rc<T>)| wanted(record);
     let found: Vec<(&u64, &Rc<T>)> = match page.order {
-        ScanOrder::Ascending => {
-            records.range(page.start() + 1..).filter(keep).take(page.limit).collect()
-        }
-        ScanOrder::Descending => {
-            records.range(..page.start()).rev().filter(keep).take(page.limit).collect()
-        }
+        ScanOrder::Ascending => records
+            .range(page.start() + 1..)
+            .filter(keep)
+            .take(page.limit)
+            .collect(),
+        ScanOrder::Descending => records
+            .range(..page.start())
+            .rev()
+            .filter(keep)
+            .take(page.limit)
+            .collect(),
     };
     let last = found.last().map(|(id, _)| **id);
-    page.page(found.into_iter().map(|(_, record)| (**record).clone()).collect(), last)
+    page.page(
+        found.into_iter().map(|(_, record)| (**record).clone()).collect(),
+        last,
+    )
 }
 
 pub(super) fn conversations(
@@ -36,11 +44,21 @@ pub(super) fn conversations(
     limit: usize,
     cursor: Option<&Cursor>,
 ) -> Result<Page<ConversationRecord>, StorageError> {
-    let page = PageRequest::new(Scan::Conversations, query.order, ScanOrder::Ascending, limit, cursor)?;
+    let page = PageRequest::new(
+        Scan::Conversations,
+        query.order,
+        ScanOrder::Ascending,
+        limit,
+        cursor,
+    )?;
     Ok(scan(&state.conversations, &page, |record| {
         let owner = record.owner;
-        query.owner_conversation_id.is_none_or(|id| owner.is_some_and(|owner| owner.conversation_id == id))
-            && query.owner_task_id.is_none_or(|id| owner.is_some_and(|owner| owner.task_id == id))
+        query
+            .owner_conversation_id
+            .is_none_or(|id| owner.is_some_and(|owner| owner.conversation_id == id))
+            && query
+                .owner_task_id
+                .is_none_or(|id| owner.is_some_and(|owner| owner.task_id == id))
     }))
 }
 
@@ -49,9 +67,13 @@ fn lineage(state: &State, conversation: ConversationId) -> Result<Vec<Ancestor>,
     let mut line = Vec::new();
     let (mut next, mut cap) = (Some(conversation), u64::MAX);
     while let Some(conversation) = next {
-        let Some(record) = state.conversations.get(&conversation.0) else { break };
+        let Some(record) = state.conversations.get(&conversation.0) else {
+            break;
+        };
         if line.len() > MAX_LINEAGE {
-            return Err(StorageError::Corrupt(format!("conversation {conversation} has too many ancestors")));
+            return Err(StorageError::Corrupt(format!(
+                "conversation {conversation} has too many ancestors"
+            )));
         }
         line.push(Ancestor { conversation, cap });
         next = record.parent.map(|parent| parent.conversation_id);
@@ -62,7 +84,10 @@ fn lineage(state: &State, conversation: ConversationId) -> Result<Vec<Ancestor>,
 
 pub(super) fn entry(state: &State, id: EntryId) -> Option<StoredEntry> {
     let (record, commit_seq) = state.entries.get(&id.0)?;
-    Some(StoredEntry { entry: (**record).clone(), commit_seq: *commit_seq })
+    Some(StoredEntry {
+        entry: (**record).clone(),
+        commit_seq: *commit_seq,
+    })
 }
 
 pub(super) fn visible_entry(
@@ -81,11 +106,19 @@ pub(super) fn head_marker(
 ) -> Result<Option<HeadMarker>, StorageError> {
     let cutoff = at_or_before.map_or(u64::MAX, |id| id.0);
     for ancestor in lineage(state, conversation)? {
-        let Some(ids) = state.entries_of.get(&ancestor.conversation) else { continue };
-        let records = ids.range(..=cutoff.min(ancestor.cap)).rev().filter_map(|id| state.entries.get(id));
+        let Some(ids) = state.entries_of.get(&ancestor.conversation) else {
+            continue;
+        };
+        let records = ids
+            .range(..=cutoff.min(ancestor.cap))
+            .rev()
+            .filter_map(|id| state.entries.get(id));
         for (record, _) in records {
             if let Some(head) = record.head {
-                return Ok(Some(HeadMarker { entry: (**record).clone(), head }));
+                return Ok(Some(HeadMarker {
+                    entry: (**record).clone(),
+                    head,
+                }));
             }
         }
     }
@@ -101,11 +134,16 @@ pub(super) fn entries(
     let page = PageRequest::new(Scan::Entries, query.order, ScanOrder::Descending, limit, cursor)?;
     let line = lineage(state, query.conversation_id)?;
     if line.is_empty() {
-        return Err(StorageError::Request(format!("unknown conversation {}", query.conversation_id)));
+        return Err(StorageError::Request(format!(
+            "unknown conversation {}",
+            query.conversation_id
+        )));
     }
     let mut ids: Vec<u64> = Vec::new();
     for segment in segments(&line, query, &page) {
-        let Some(stored) = state.entries_of.get(&segment.conversation) else { continue };
+        let Some(stored) = state.entries_of.get(&segment.conversation) else {
+            continue;
+        };
         let range = stored.range(segment.min..=segment.max);
         let free = page.limit - ids.len();
         match page.order {
@@ -126,11 +164,17 @@ pub(super) fn tasks(
 ) -> Result<Page<TaskRecord>, StorageError> {
     let page = PageRequest::new(Scan::Tasks, query.order, ScanOrder::Ascending, limit, cursor)?;
     Ok(scan(&state.tasks, &page, |record| {
-        query.conversation_id.is_none_or(|id| record.conversation_id == id)
+        query
+            .conversation_id
+            .is_none_or(|id| record.conversation_id == id)
             && query.kind.as_ref().is_none_or(|kind| *kind == record.kind)
-            && query.status.is_none_or(|wanted| status::of_task(record) == wanted)
+            && query
+                .status
+                .is_none_or(|wanted| status::of_task(record) == wanted)
             && (!query.live || record.is_live())
-            && query.abort_requested.is_none_or(|wanted| record.abort_requested == wanted)
+            && query
+                .abort_requested
+                .is_none_or(|wanted| record.abort_requested == wanted)
             && query.background.is_none_or(|wanted| record.background == wanted)
     }))
 }
@@ -141,10 +185,20 @@ pub(super) fn submissions(
     limit: usize,
     cursor: Option<&Cursor>,
 ) -> Result<Page<SubmissionRecord>, StorageError> {
-    let page = PageRequest::new(Scan::Submissions, query.order, ScanOrder::Ascending, limit, cursor)?;
+    let page = PageRequest::new(
+        Scan::Submissions,
+        query.order,
+        ScanOrder::Ascending,
+        limit,
+        cursor,
+    )?;
     Ok(scan(&state.submissions, &page, |record| {
-        query.conversation_id.is_none_or(|id| record.conversation_id == id)
-            && query.status.is_none_or(|wanted| status::of_submission(record) == wanted)
+        query
+            .conversation_id
+            .is_none_or(|id| record.conversation_id == id)
+            && query
+                .status
+                .is_none_or(|wanted| status::of_submission(record) == wanted)
             && (!query.live || !record.is_settled())
     }))
 }

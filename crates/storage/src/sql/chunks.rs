@@ -22,13 +22,22 @@ impl Place {
 
 /// How many chunks a text needs: 0 when it fits its row.
 pub(super) fn needed(text: &str) -> u64 {
-    if text.len() <= CHUNK_BYTES { 0 } else { text.len().div_ceil(CHUNK_BYTES) as u64 }
+    if text.len() <= CHUNK_BYTES {
+        0
+    } else {
+        text.len().div_ceil(CHUNK_BYTES) as u64
+    }
 }
 
 /// Stores the chunks of a text that [`needed`] some, over those already there.
 pub(super) fn put(driver: &dyn SqlDriver, place: Place, text: &str) -> Result<(), StorageError> {
     for (part, data) in text.as_bytes().chunks(CHUNK_BYTES).enumerate() {
-        let params = [exact(place.owner), exact(place.slot), exact(part as u64), Param::Blob(data)];
+        let params = [
+            exact(place.owner),
+            exact(place.slot),
+            exact(part as u64),
+            Param::Blob(data),
+        ];
         write(driver, &sql::PUT_CHUNK, &params)?;
     }
     Ok(())
@@ -42,7 +51,11 @@ pub(super) fn trim(driver: &dyn SqlDriver, place: Place, kept: u64) -> Result<()
 
 /// Drops the chunks of all segments of a document but the base in its own row.
 pub(super) fn drop_segments(driver: &dyn SqlDriver, document: u64) -> Result<(), StorageError> {
-    write(driver, &sql::DELETE_CHUNKS_AFTER_SLOT, &[exact(document), exact(0)])
+    write(
+        driver,
+        &sql::DELETE_CHUNKS_AFTER_SLOT,
+        &[exact(document), exact(0)],
+    )
 }
 
 /// The text of a value: `inline`, or its `count` chunks.
@@ -68,5 +81,6 @@ pub(super) fn load(
         let reason = format!("the value of {} has {found} of {count} chunks", place.owner);
         return Err(StorageError::Corrupt(reason));
     }
-    String::from_utf8(bytes).map_err(|_| StorageError::Corrupt(format!("the value of {} is no text", place.owner)))
+    String::from_utf8(bytes)
+        .map_err(|_| StorageError::Corrupt(format!("the value of {} is no text", place.owner)))
 }

@@ -30,7 +30,13 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn empty() -> Self {
         // Id 1 is the root conversation's.
-        Self { next_id: 2, next_seq: 1, highest: 0, head: None, marks: None }
+        Self {
+            next_id: 2,
+            next_seq: 1,
+            highest: 0,
+            head: None,
+            marks: None,
+        }
     }
 
     pub(super) fn reopened(marks: Marks) -> Self {
@@ -62,8 +68,18 @@ impl Counters {
         if id > MAX_NUMBER {
             return Err(StorageError::IdsExhausted);
         }
-        let after = Self { next_id: id + 1, ..self };
-        Ok((id, if after.is_stored() { after.with_marks() } else { after }))
+        let after = Self {
+            next_id: id + 1,
+            ..self
+        };
+        Ok((
+            id,
+            if after.is_stored() {
+                after.with_marks()
+            } else {
+                after
+            },
+        ))
     }
 
     /// The counters after a commit whose largest id is `highest`, which always have marks.
@@ -88,7 +104,9 @@ impl Counters {
     }
 
     fn with_marks(self) -> Self {
-        let reserved = self.marks.is_some_and(|marks| self.next_id <= marks.id && self.next_seq <= marks.seq);
+        let reserved = self
+            .marks
+            .is_some_and(|marks| self.next_id <= marks.id && self.next_seq <= marks.seq);
         if reserved {
             return self;
         }
@@ -96,7 +114,10 @@ impl Counters {
             id: (self.next_id + ID_BLOCK).min(MAX_NUMBER + 1),
             seq: (self.next_seq + SEQ_BLOCK).min(MAX_NUMBER + 1),
         };
-        Self { marks: Some(marks), ..self }
+        Self {
+            marks: Some(marks),
+            ..self
+        }
     }
 }
 
@@ -144,6 +165,9 @@ mod tests {
         let (id, counters) = counters.mint().unwrap();
         assert_eq!(id, MAX_NUMBER);
         assert_eq!(counters.mint(), Err(StorageError::IdsExhausted));
-        assert_eq!(Counters::reopened(counters.marks.unwrap()).mint(), Err(StorageError::IdsExhausted));
+        assert_eq!(
+            Counters::reopened(counters.marks.unwrap()).mint(),
+            Err(StorageError::IdsExhausted)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The SQL backend: one schema and one set of statements over any [`SqlDriver`] (spec 11.2).
 //!
 //! One commit is one transaction. Nothing is created before the first commit; until then reads answer empty without
-//! touching SQL. In memory lives only what a reopen can rebuild: the counters of [`marks`], which advance after a
+//! touching SQL. In memory lives only what a reopen can rebuild: the counters of `marks`, which advance after a
 //! transaction succeeded and never before.
 
 mod chunks;

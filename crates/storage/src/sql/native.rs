@@ -44,13 +44,18 @@ impl NativeDriver {
     fn over(connection: Connection) -> Self {
         // All statements of the schema, with room for those of the transaction.
         connection.set_prepared_statement_cache_capacity(super::statements::STATEMENTS.len() + 8);
-        Self { connection: RefCell::new(Some(connection)), billed: Cell::new(0) }
+        Self {
+            connection: RefCell::new(Some(connection)),
+            billed: Cell::new(0),
+        }
     }
 
     /// Whether the schema holds any object, a table or an index.
     pub fn has_objects(&self) -> Result<bool, SqlError> {
         self.with(|connection| {
-            connection.query_row(sql::COUNT_OBJECTS, [], |row| row.get::<_, i64>(0)).map(|count| count > 0)
+            connection
+                .query_row(sql::COUNT_OBJECTS, [], |row| row.get::<_, i64>(0))
+                .map(|count| count > 0)
         })
     }
 
@@ -71,7 +76,11 @@ impl SqlDriver for NativeDriver {
             let mut found = prepared.query(rusqlite::params_from_iter(params))?;
             let mut rows = Vec::new();
             while let Some(row) = found.next()? {
-                rows.push((0..width).map(|column| value(row.get_ref(column)?)).collect::<Result<Row, _>>()?);
+                rows.push(
+                    (0..width)
+                        .map(|column| value(row.get_ref(column)?))
+                        .collect::<Result<Row, _>>()?,
+                );
             }
             Ok(rows)
         })

@@ -22,7 +22,9 @@ impl<'a> Reader<'a> {
         statement: &'static Statement,
         params: &[Param<'_>],
     ) -> Result<Vec<Columns>, StorageError> {
-        let Some(driver) = self.0 else { return Ok(Vec::new()) };
+        let Some(driver) = self.0 else {
+            return Ok(Vec::new());
+        };
         let rows = driver.query(statement, params).map_err(backend)?;
         Ok(rows.into_iter().map(Columns::new).collect())
     }
@@ -46,7 +48,8 @@ impl Columns {
 
     /// An id, a sequence number, a count.
     pub(super) fn number(&mut self) -> Result<u64, StorageError> {
-        self.optional_number()?.ok_or_else(|| unexpected("a number", &None))
+        self.optional_number()?
+            .ok_or_else(|| unexpected("a number", &None))
     }
 
     pub(super) fn optional_number(&mut self) -> Result<Option<u64>, StorageError> {
@@ -54,7 +57,9 @@ impl Columns {
             Some(Value::Null) => Ok(None),
             Some(Value::Integer(integer)) => match u64::try_from(integer) {
                 Ok(number) if number <= MAX_NUMBER + 1 => Ok(Some(number)),
-                _ => Err(StorageError::Corrupt(format!("{integer} is stored as an id or count"))),
+                _ => Err(StorageError::Corrupt(format!(
+                    "{integer} is stored as an id or count"
+                ))),
             },
             other => Err(unexpected("a number", &other)),
         }

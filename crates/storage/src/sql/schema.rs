@@ -45,7 +45,10 @@ pub(super) struct Meta {
 /// [`StorageError::SchemaTooNew`]; [`StorageError::Corrupt`] when the metadata row is missing.
 pub(super) fn open(driver: &dyn SqlDriver) -> Result<Option<Meta>, StorageError> {
     let reader = Reader::over(driver);
-    if reader.first(&sql::TABLE_EXISTS, &[Param::Text("meta")])?.is_none() {
+    if reader
+        .first(&sql::TABLE_EXISTS, &[Param::Text("meta")])?
+        .is_none()
+    {
         return Ok(None);
     }
     let mut row = reader
@@ -53,9 +56,15 @@ pub(super) fn open(driver: &dyn SqlDriver) -> Result<Option<Meta>, StorageError>
         .ok_or_else(|| StorageError::Corrupt("the metadata row is missing".into()))?;
     let found = u32::try_from(row.number()?).unwrap_or(u32::MAX);
     let incarnation = row.text()?.into();
-    let marks = Marks { id: row.number()?, seq: row.number()? };
+    let marks = Marks {
+        id: row.number()?,
+        seq: row.number()?,
+    };
     if found > SCHEMA {
-        return Err(StorageError::SchemaTooNew { found, supported: SCHEMA });
+        return Err(StorageError::SchemaTooNew {
+            found,
+            supported: SCHEMA,
+        });
     }
     if found < SCHEMA {
         migrate(driver, MIGRATIONS, found)?;
@@ -64,7 +73,11 @@ pub(super) fn open(driver: &dyn SqlDriver) -> Result<Option<Meta>, StorageError>
 }
 
 /// Leads a stored schema to the newest one, in one transaction.
-fn migrate(driver: &dyn SqlDriver, migrations: &[&[&'static Statement]], from: u32) -> Result<(), StorageError> {
+fn migrate(
+    driver: &dyn SqlDriver,
+    migrations: &[&[&'static Statement]],
+    from: u32,
+) -> Result<(), StorageError> {
     let target = migrations.len() as u64;
     let migrate = &mut || -> Result<(), SqlError> {
         for statement in migrations.iter().skip(from as usize).copied().flatten() {
@@ -80,7 +93,12 @@ pub(super) fn create(driver: &dyn SqlDriver, incarnation: &str, marks: Marks) ->
     for statement in MIGRATIONS.iter().copied().flatten() {
         write(driver, statement, &[])?;
     }
-    let params = [exact(u64::from(SCHEMA)), Param::Text(incarnation), bound(marks.id), bound(marks.seq)];
+    let params = [
+        exact(u64::from(SCHEMA)),
+        Param::Text(incarnation),
+        bound(marks.id),
+        bound(marks.seq),
+    ];
     write(driver, &sql::INSERT_META, &params)
 }
 
@@ -89,7 +107,7 @@ pub(super) fn set_marks(driver: &dyn SqlDriver, marks: Marks) -> Result<(), Stor
     write(driver, &sql::SET_MARKS, &[bound(marks.id), bound(marks.seq)])
 }
 
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
 mod tests {
     use super::super::native::NativeDriver;
     use super::super::statements::Bill;
@@ -98,9 +116,15 @@ mod tests {
     static ADD_COLUMN: Statement = Statement {
         id: usize::MAX,
         sql: "ALTER TABLE meta ADD COLUMN extra INTEGER",
-        bill: Bill { rows: 0, unless_null: &[] },
+        bill: Bill {
+            rows: 0,
+            unless_null: &[],
+        },
     };
-    static BROKEN: Statement = Statement { sql: "CREATE TABLE meta (id)", ..ADD_COLUMN };
+    static BROKEN: Statement = Statement {
+        sql: "CREATE TABLE meta (id)",
+        ..ADD_COLUMN
+    };
 
     fn created() -> NativeDriver {
         let driver = NativeDriver::in_memory().unwrap();
@@ -113,13 +137,21 @@ mod tests {
     }
 
     fn stored_schema(driver: &NativeDriver) -> u64 {
-        Reader::over(driver).first(&sql::META, &[]).unwrap().unwrap().number().unwrap()
+        Reader::over(driver)
+            .first(&sql::META, &[])
+            .unwrap()
+            .unwrap()
+            .number()
+            .unwrap()
     }
 
     #[test]
     fn a_created_schema_opens() {
         let meta = open(&created()).unwrap().unwrap();
-        assert_eq!((&*meta.incarnation, meta.marks), ("test", Marks { id: 10, seq: 20 }));
+        assert_eq!(
+            (&*meta.incarnation, meta.marks),
+            ("test", Marks { id: 10, seq: 20 })
+        );
         assert!(open(&NativeDriver::in_memory().unwrap()).unwrap().is_none());
     }
 
@@ -129,7 +161,9 @@ mod tests {
         let migrations: &[&[&'static Statement]] = &[&[&BROKEN], &[&ADD_COLUMN], &[]];
         migrate(&driver, migrations, 1).unwrap();
         assert_eq!(stored_schema(&driver), 3);
-        driver.with(|connection| connection.execute("UPDATE meta SET extra = 1", [])).unwrap();
+        driver
+            .with(|connection| connection.execute("UPDATE meta SET extra = 1", []))
+            .unwrap();
     }
 
     #[test]
@@ -138,6 +172,10 @@ mod tests {
         let migrations: &[&[&'static Statement]] = &[&[], &[&ADD_COLUMN], &[&BROKEN]];
         assert!(migrate(&driver, migrations, 1).is_err());
         assert_eq!(stored_schema(&driver), 1);
-        assert!(driver.with(|connection| connection.execute("UPDATE meta SET extra = 1", [])).is_err());
+        assert!(
+            driver
+                .with(|connection| connection.execute("UPDATE meta SET extra = 1", []))
+                .is_err()
+        );
     }
 }

@@ -15,8 +15,12 @@ pub(super) fn columns(scope: Scope) -> (u64, u64) {
 pub(super) fn from_columns(scope: u64, owner: u64) -> Option<Scope> {
     match scope {
         0 => Some(Scope::Session),
-        1 => Some(Scope::Conversation { conversation_id: ConversationId(owner) }),
-        2 => Some(Scope::Task { task_id: TaskId(owner) }),
+        1 => Some(Scope::Conversation {
+            conversation_id: ConversationId(owner),
+        }),
+        2 => Some(Scope::Task {
+            task_id: TaskId(owner),
+        }),
         _ => None,
     }
 }

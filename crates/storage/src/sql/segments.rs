@@ -32,7 +32,12 @@ pub(super) fn write(
     place: Place,
     segment: &NewSegment<'_>,
 ) -> Result<String, StorageError> {
-    let NewSegment { kind, seq, version, text } = segment;
+    let NewSegment {
+        kind,
+        seq,
+        version,
+        text,
+    } = segment;
     let count = chunks::needed(text);
     if count == 0 {
         let letter = if *kind == SegmentKind::Base { 'b' } else { 'd' };
@@ -66,12 +71,24 @@ pub(super) fn replay(
     for line in content.lines() {
         let segment = parse(line)
             .ok_or_else(|| StorageError::Corrupt(format!("document {document} has a malformed segment")))?;
-        let slot = if row == RowKind::Own && segment.kind == SegmentKind::Base { 0 } else { segment.seq };
+        let slot = if row == RowKind::Own && segment.kind == SegmentKind::Base {
+            0
+        } else {
+            segment.seq
+        };
         let loaded;
         let text = match segment.value {
             Stored::Inline(text) => text,
             Stored::Chunks(count) => {
-                loaded = chunks::load(reader, Place { owner: document, slot }, count, String::new())?;
+                loaded = chunks::load(
+                    reader,
+                    Place {
+                        owner: document,
+                        slot,
+                    },
+                    count,
+                    String::new(),
+                )?;
                 &loaded
             }
         };
@@ -81,7 +98,9 @@ pub(super) fn replay(
             }
             (SegmentKind::Delta, Some(replay)) => replay.push(segment.version, decode_ops(text)?)?,
             (SegmentKind::Delta, None) => {
-                return Err(StorageError::Corrupt(format!("document {document} is missing a required base")));
+                return Err(StorageError::Corrupt(format!(
+                    "document {document} is missing a required base"
+                )));
             }
         }
     }
@@ -113,5 +132,10 @@ fn parse(line: &str) -> Option<StoredSegment<'_>> {
         "D" => (SegmentKind::Delta, Stored::Chunks(value.parse().ok()?)),
         _ => return None,
     };
-    Some(StoredSegment { kind, seq, version, value })
+    Some(StoredSegment {
+        kind,
+        seq,
+        version,
+        value,
+    })
 }

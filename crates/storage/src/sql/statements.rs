@@ -31,7 +31,10 @@ pub struct Bill {
 const FREE: Bill = rows(0);
 
 const fn rows(rows: u64) -> Bill {
-    Bill { rows, unless_null: &[] }
+    Bill {
+        rows,
+        unless_null: &[],
+    }
 }
 
 const fn partial(rows: u64, unless_null: &'static [usize]) -> Bill {

@@ -33,7 +33,12 @@ impl<D: SqlDriver> SqlStorage<D> {
             Some(meta) => (meta.incarnation, Counters::reopened(meta.marks)),
             None => (candidate.into(), Counters::empty()),
         };
-        Ok(Self { driver, incarnation, counters: Cell::new(counters), closed: Cell::new(false) })
+        Ok(Self {
+            driver,
+            incarnation,
+            counters: Cell::new(counters),
+            closed: Cell::new(false),
+        })
     }
 
     /// The driver, for what the platform counts.
@@ -53,7 +58,11 @@ impl<D: SqlDriver> SqlStorage<D> {
     }
 
     fn check_open(&self) -> Result<(), StorageError> {
-        if self.closed.get() { Err(StorageError::Closed) } else { Ok(()) }
+        if self.closed.get() {
+            Err(StorageError::Closed)
+        } else {
+            Ok(())
+        }
     }
 
     fn commit_now(&self, writes: &[StorageWrite]) -> Result<Seq, StorageError> {
@@ -194,7 +203,7 @@ impl<D: SqlDriver> Storage for SqlStorage<D> {
             if self.closed.replace(true) {
                 return Ok(());
             }
-            Ok(self.driver.close().map_err(super::rows::backend)?)
+            self.driver.close().map_err(super::rows::backend)
         })
     }
 }

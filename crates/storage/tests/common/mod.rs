@@ -83,14 +83,21 @@ pub struct Files {
 
 impl Files {
     pub fn new() -> Self {
-        Self { scratch: Scratch::new(), opened: Cell::new(0), path: RefCell::default() }
+        Self {
+            scratch: Scratch::new(),
+            opened: Cell::new(0),
+            path: RefCell::default(),
+        }
     }
 
     fn open(&self) -> Result<Rc<dyn Storage>, StorageError> {
         self.opened.set(self.opened.get() + 1);
         let driver = NativeDriver::file(&self.path.borrow(), Durability::ProcessCrash)
             .map_err(|error| StorageError::Backend(error.0))?;
-        Ok(Rc::new(SqlStorage::open(driver, format!("incarnation-{}", self.opened.get()))?))
+        Ok(Rc::new(SqlStorage::open(
+            driver,
+            format!("incarnation-{}", self.opened.get()),
+        )?))
     }
 }
 

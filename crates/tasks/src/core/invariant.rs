@@ -1,6 +1,6 @@
 //! "Unsettled, unblocked, non-external work has a wake" (invariant 6), stated independently of how the wake is computed.
 
-use crate::core::state::{LiveTask, State};
+use crate::core::state::{LiveTask, State, pokes};
 use crate::task::Wake;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
@@ -31,7 +31,7 @@ pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), St
 
 /// Whether the task itself needs a wake, and by when.
 fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(TaskId, Option<Millis>)> {
-    if task.blocked().is_some() && task.invocation.is_none() {
+    if task.blocked().is_some() && task.invocation.is_none() && task.record.outcome().is_none() {
         return None;
     }
     let future = |at: Millis| (at > now).then_some(at);
@@ -40,10 +40,14 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
         // Held outcomes and marks wait for what is below; at the bottom there is nothing to wait for.
         TaskState::Completing { .. } => is_leaf(state, id).then_some((id, None)),
         _ if task.record.abort_requested => is_leaf(state, id).then_some((id, None)),
+        // The end of all it waits for, or a poke, makes it ready before its time.
         TaskState::Waiting { on, until, .. } => match until {
-            Some(until) => Some((id, future(*until))),
+            Some(until) if on.iter().any(|on| state.is_live(*on)) => Some((id, future(*until))),
+            Some(until) if on.is_empty() && pokes(&task.record) == 0 => Some((id, future(*until))),
+            Some(_) => Some((id, None)),
             None => (!on.iter().any(|on| state.is_live(*on))).then_some((id, None)),
         },
+        TaskState::Pending { .. } if pokes(&task.record) > 0 => Some((id, None)),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             Wake::Now => Some((id, None)),
             Wake::At(at) => Some((id, future(at))),

@@ -14,19 +14,17 @@ use tidehold_session::{SessionError, Tx};
 const NOWHERE: ConversationId = ConversationId(0);
 
 impl Inner {
-    /// Loads until every decision can be made; whether anything was missing.
-    pub(super) async fn load(&self) -> Result<bool, SessionError> {
+    /// Loads until every decision can be made.
+    pub(super) async fn load(&self) -> Result<(), SessionError> {
         let needs_queues = self.state.borrow().needs_queues();
         if needs_queues {
             self.load_queues().await?;
         }
-        let mut loaded = needs_queues;
         loop {
             let missing = self.state.borrow().missing();
             if missing.is_empty() {
-                return Ok(loaded);
+                return Ok(());
             }
-            loaded = true;
             for edge in missing {
                 self.load_one(edge).await?;
             }

@@ -11,13 +11,6 @@ use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskState;
 use tidehold_session::{SessionError, Tx};
 
-/// Whether a pass changed what is known or stored.
-#[derive(PartialEq)]
-enum Passed {
-    Acted,
-    Nothing,
-}
-
 impl Inner {
     /// Asks for a pass. It runs in its own spawned turn, never inside a listener.
     pub(super) fn kick(self: &Rc<Self>) {
@@ -35,9 +28,9 @@ impl Inner {
                 .commit(async move |tx: Tx| inner.pass(&tx).await)
                 .await
             {
-                // What the commit published was planned by the listener; what needed no write is planned here.
-                Ok(Passed::Acted) => self.replan(),
-                Ok(Passed::Nothing) => {}
+                // The listener planned what was published; what was loaded or needed no write is planned here. A pass
+                // leaves nothing undone that the plan would still call due, so this ends.
+                Ok(()) => self.replan(),
                 Err(error) => self.bookkeeping_failed(&error),
             }
         }
@@ -52,23 +45,20 @@ impl Inner {
         }
     }
 
-    async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<Passed, SessionError> {
-        let loaded = self.load().await?;
+    async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<(), SessionError> {
+        self.load().await?;
         let actions = reconcile(&self.state.borrow());
         if self.state.borrow().stage == Stage::Restarting {
             self.state.borrow_mut().stage = Stage::Running;
         }
         if !actions.is_empty() {
-            self.perform_reconcile(tx, actions).await?;
-            return Ok(Passed::Acted);
+            return self.perform_reconcile(tx, actions).await;
         }
         let reservations = self.decide_reservations();
         if reservations.is_empty() {
-            // What was loaded may have changed the alarm.
-            return Ok(if loaded { Passed::Acted } else { Passed::Nothing });
+            return Ok(());
         }
-        self.perform_reservations(tx, reservations).await?;
-        Ok(Passed::Acted)
+        self.perform_reservations(tx, reservations).await
     }
 
     /// Migrations are tried here, since what they yield decides whether a task is due.

@@ -28,7 +28,11 @@ pub(super) fn write(target: &Target<'_>, plan: &Plan<'_>, copies: &Copies) -> Re
     }
     for document in &plan.documents {
         match document.content {
-            Some(ContentWrite::Create { record, version, value }) => {
+            Some(ContentWrite::Create {
+                record,
+                version,
+                value,
+            }) => {
                 create(target, record, version, value, document.retire)?;
             }
             Some(ContentWrite::Copy { record, .. }) => {
@@ -60,7 +64,11 @@ fn create(
 ) -> Result<(), StorageError> {
     target.check_new(record.id.0)?;
     // No point lies inside an empty lifetime, so its content is not kept.
-    let content = if retired { String::new() } else { base_line(target, own_place(record.id), version, value)? };
+    let content = if retired {
+        String::new()
+    } else {
+        base_line(target, own_place(record.id), version, value)?
+    };
     let (scope, owner) = scope::columns(record.scope);
     let kind = encode_name(&record.kind);
     let key = record.key.as_deref().map(encode_name);
@@ -120,7 +128,9 @@ fn append(
 ) -> Result<(), StorageError> {
     let line = delta_line(target, id, version, ops)?;
     let added = line.len() as u64;
-    let (part, bytes) = tail.last_part.map_or((None, tail.bytes), |(seq, bytes)| (Some(seq), bytes));
+    let (part, bytes) = tail
+        .last_part
+        .map_or((None, tail.bytes), |(seq, bytes)| (Some(seq), bytes));
     if bytes + added > PACK_BYTES as u64 {
         return insert_part(target, id, SegmentKind::Delta, &line);
     }
@@ -147,7 +157,12 @@ fn replace_base(
     let text = value.to_string();
     chunks::trim(target.driver, own_place(id), chunks::needed(&text))?;
     let line = line(target, own_place(id), SegmentKind::Base, version, &text)?;
-    let params = [exact(id.0), exact(u64::from(version)), exact(line.len() as u64), Param::Text(&line)];
+    let params = [
+        exact(id.0),
+        exact(u64::from(version)),
+        exact(line.len() as u64),
+        Param::Text(&line),
+    ];
     execute(target.driver, &sql::REBASE_DOCUMENT, &params)
 }
 
@@ -206,11 +221,20 @@ fn own_place(id: DocumentId) -> Place {
 }
 
 fn part_place(target: &Target<'_>, id: DocumentId) -> Place {
-    Place { owner: id.0, slot: target.seq.0 }
+    Place {
+        owner: id.0,
+        slot: target.seq.0,
+    }
 }
 
 fn delta_line(target: &Target<'_>, id: DocumentId, version: u32, ops: &[Op]) -> Result<String, StorageError> {
-    line(target, part_place(target, id), SegmentKind::Delta, version, &encode_ops(ops))
+    line(
+        target,
+        part_place(target, id),
+        SegmentKind::Delta,
+        version,
+        &encode_ops(ops),
+    )
 }
 
 fn base_line(target: &Target<'_>, place: Place, version: u32, value: &Json) -> Result<String, StorageError> {
@@ -224,5 +248,14 @@ fn line(
     version: u32,
     text: &str,
 ) -> Result<String, StorageError> {
-    segments::write(target.driver, place, &NewSegment { kind, seq: target.seq.0, version, text })
+    segments::write(
+        target.driver,
+        place,
+        &NewSegment {
+            kind,
+            seq: target.seq.0,
+            version,
+            text,
+        },
+    )
 }

@@ -85,7 +85,9 @@ fn facts(
     if target.before.is_fresh(id) {
         return Ok(None);
     }
-    let Some(mut row) = target.reader().first(statement, &[exact(id)])? else { return Ok(None) };
+    let Some(mut row) = target.reader().first(statement, &[exact(id)])? else {
+        return Ok(None);
+    };
     Ok(Some(Facts {
         conversation: ConversationId(row.number()?),
         name: row.optional_text()?,
@@ -119,7 +121,14 @@ fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), Stor
     let kind = decode_name(stored.name.as_deref().unwrap_or_default())?;
     batch::check_task_stays(record, stored.conversation, &kind)?;
     let (count, inline) = place_text(target, id, stored.chunks, text)?;
-    let params = [exact(id), status, abort, background, exact(count), Param::Text(inline)];
+    let params = [
+        exact(id),
+        status,
+        abort,
+        background,
+        exact(count),
+        Param::Text(inline),
+    ];
     if stored.mark == ended {
         return execute(target.driver, &sql::UPDATE_TASK, &params);
     }
@@ -157,7 +166,11 @@ fn submission(target: &Target<'_>, record: &SubmissionRecord, text: &str) -> Res
         return execute(target.driver, &sql::UPDATE_SUBMISSION, &params);
     }
     let [id, status, count, inline] = params;
-    execute(target.driver, &sql::TURN_SUBMISSION, &[id, status, count, inline, live_column])
+    execute(
+        target.driver,
+        &sql::TURN_SUBMISSION,
+        &[id, status, count, inline, live_column],
+    )
 }
 
 /// The unique index would refuse a second use too, but as a failure of the engine.
@@ -166,7 +179,9 @@ fn check_request(
     record: &SubmissionRecord,
     request: Option<&str>,
 ) -> Result<(), StorageError> {
-    let (Some(request), Some(id)) = (request, &record.request_id) else { return Ok(()) };
+    let (Some(request), Some(id)) = (request, &record.request_id) else {
+        return Ok(());
+    };
     let params = [exact(record.conversation_id.0), Param::Text(request)];
     match target.reader().first(&sql::SUBMISSION_BY_REQUEST, &params)? {
         Some(_) => Err(batch::request_taken(id)),

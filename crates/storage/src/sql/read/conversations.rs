@@ -26,24 +26,40 @@ pub(in crate::sql) fn scan(
     limit: usize,
     cursor: Option<&Cursor>,
 ) -> Result<Page<ConversationRecord>, StorageError> {
-    let page = PageRequest::new(Scan::Conversations, query.order, ScanOrder::Ascending, limit, cursor)?;
+    let page = PageRequest::new(
+        Scan::Conversations,
+        query.order,
+        ScanOrder::Ascending,
+        limit,
+        cursor,
+    )?;
     let range = [bound(page.start()), bound(page.limit as u64)];
     let ascending = page.order == ScanOrder::Ascending;
     let [start, limit] = range;
     let rows = match (query.owner_task_id, query.owner_conversation_id) {
         (Some(task), conversation) => {
-            let statement =
-                if ascending { &sql::CONVERSATIONS_OF_TASK_ASC } else { &sql::CONVERSATIONS_OF_TASK_DESC };
+            let statement = if ascending {
+                &sql::CONVERSATIONS_OF_TASK_ASC
+            } else {
+                &sql::CONVERSATIONS_OF_TASK_DESC
+            };
             let conversation = exact_or_null(conversation.map(|id| id.0));
             reader.rows(statement, &[start, limit, exact(task.0), conversation])
         }
         (None, Some(conversation)) => {
-            let statement =
-                if ascending { &sql::CONVERSATIONS_OF_OWNER_ASC } else { &sql::CONVERSATIONS_OF_OWNER_DESC };
+            let statement = if ascending {
+                &sql::CONVERSATIONS_OF_OWNER_ASC
+            } else {
+                &sql::CONVERSATIONS_OF_OWNER_DESC
+            };
             reader.rows(statement, &[start, limit, exact(conversation.0)])
         }
         (None, None) => {
-            let statement = if ascending { &sql::CONVERSATIONS_ASC } else { &sql::CONVERSATIONS_DESC };
+            let statement = if ascending {
+                &sql::CONVERSATIONS_ASC
+            } else {
+                &sql::CONVERSATIONS_DESC
+            };
             reader.rows(statement, &range)
         }
     }?;
@@ -60,10 +76,15 @@ pub(in crate::sql) fn scan(
 pub(super) fn lineage(reader: &Reader<'_>, id: ConversationId) -> Result<Vec<Ancestor>, StorageError> {
     let rows = reader.rows(&sql::LINEAGE, &[exact(id.0), bound(MAX_LINEAGE as u64)])?;
     if rows.len() > MAX_LINEAGE {
-        return Err(StorageError::Corrupt(format!("conversation {id} has too many ancestors")));
+        return Err(StorageError::Corrupt(format!(
+            "conversation {id} has too many ancestors"
+        )));
     }
     let decode = |mut row: crate::sql::rows::Columns| {
-        Ok(Ancestor { conversation: ConversationId(row.number()?), cap: row.number()? })
+        Ok(Ancestor {
+            conversation: ConversationId(row.number()?),
+            cap: row.number()?,
+        })
     };
     rows.into_iter().map(decode).collect()
 }

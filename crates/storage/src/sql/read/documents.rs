@@ -10,9 +10,7 @@ use crate::sql::segments::{RowKind, replay};
 use crate::sql::{scope, statements as sql};
 use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
 use tidehold_session::ids::{DocumentId, Seq};
-use tidehold_session::storage::{
-    Cursor, DocumentQuery, Page, ScanOrder, StorageError, StoredDocument,
-};
+use tidehold_session::storage::{Cursor, DocumentQuery, Page, ScanOrder, StorageError, StoredDocument};
 
 pub(in crate::sql) fn find(
     reader: &Reader<'_>,
@@ -22,12 +20,20 @@ pub(in crate::sql) fn find(
     let (scope, owner) = scope::columns(address.scope);
     let kind = encode_name(&address.kind);
     let key = address.key.as_deref().map(encode_name);
-    let params = [exact(scope), exact(owner), Param::Text(&kind), text_or_null(key.as_deref())];
+    let params = [
+        exact(scope),
+        exact(owner),
+        Param::Text(&kind),
+        text_or_null(key.as_deref()),
+    ];
     let row = match at {
         Point::Current => reader.first(&sql::DOCUMENT_AT_ADDRESS, &params),
         Point::At(seq) => {
             let [scope, owner, kind, key] = params;
-            reader.first(&sql::DOCUMENT_AT_ADDRESS_AT, &[scope, owner, kind, key, bound(seq.0)])
+            reader.first(
+                &sql::DOCUMENT_AT_ADDRESS_AT,
+                &[scope, owner, kind, key, bound(seq.0)],
+            )
         }
     }?;
     row.map(|mut row| decode_record(&mut row)).transpose()
@@ -53,11 +59,16 @@ pub(in crate::sql) fn scan(
         Point::Current => reader.rows(&sql::DOCUMENTS_IN_SCOPE, &params),
         Point::At(seq) => {
             let [scope, owner, start, limit, kind] = params;
-            reader.rows(&sql::DOCUMENTS_IN_SCOPE_AT, &[scope, owner, start, limit, kind, bound(seq.0)])
+            reader.rows(
+                &sql::DOCUMENTS_IN_SCOPE_AT,
+                &[scope, owner, start, limit, kind, bound(seq.0)],
+            )
         }
     }?;
-    let items: Vec<DocumentRecord> =
-        rows.into_iter().map(|mut row| decode_record(&mut row)).collect::<Result<_, _>>()?;
+    let items: Vec<DocumentRecord> = rows
+        .into_iter()
+        .map(|mut row| decode_record(&mut row))
+        .collect::<Result<_, _>>()?;
     let last = items.last().map(|record| record.id.0);
     Ok(page.page(items, last))
 }
@@ -67,7 +78,9 @@ pub(in crate::sql) fn load(
     id: DocumentId,
     at: Point,
 ) -> Result<Option<StoredDocument>, StorageError> {
-    let Some(mut row) = reader.first(&sql::DOCUMENT, &[exact(id.0)])? else { return Ok(None) };
+    let Some(mut row) = reader.first(&sql::DOCUMENT, &[exact(id.0)])? else {
+        return Ok(None);
+    };
     let record = decode_record(&mut row)?;
     let last = match at {
         Point::At(_) if !record.is_rewindable() => return Err(no_history(&record)),
@@ -75,7 +88,11 @@ pub(in crate::sql) fn load(
         Point::At(seq) => seq.0,
         Point::Current => MAX_NUMBER,
     };
-    let base_part = if record.is_rewindable() { newest_base_part(reader, id, last)? } else { None };
+    let base_part = if record.is_rewindable() {
+        newest_base_part(reader, id, last)?
+    } else {
+        None
+    };
     let mut replayed = None;
     if base_part.is_none() {
         replay(reader, id.0, RowKind::Own, &row.text()?, &mut replayed)?;
@@ -113,12 +130,19 @@ pub(in crate::sql) struct Tail {
 }
 
 pub(in crate::sql) fn tail(reader: &Reader<'_>, id: DocumentId) -> Result<Option<Tail>, StorageError> {
-    let Some(mut row) = reader.first(&sql::DOCUMENT_TAIL, &[exact(id.0)])? else { return Ok(None) };
+    let Some(mut row) = reader.first(&sql::DOCUMENT_TAIL, &[exact(id.0)])? else {
+        return Ok(None);
+    };
     let record = decode_record(&mut row)?;
     let version = u32::try_from(row.number()?).map_err(|_| damaged(id, "version"))?;
     let bytes = row.number()?;
     let last_part = row.optional_number()?.zip(row.optional_number()?);
-    Ok(Some(Tail { record, version, bytes, last_part }))
+    Ok(Some(Tail {
+        record,
+        version,
+        bytes,
+        last_part,
+    }))
 }
 
 /// From the columns `id, scope, owner, kind, key, history, fork, created, retired`.
@@ -137,7 +161,16 @@ fn decode_record(row: &mut Columns) -> Result<DocumentRecord, StorageError> {
         None => None,
     };
     let (created_at, retired_at) = (Seq(row.number()?), row.optional_number()?.map(Seq));
-    Ok(DocumentRecord { id, kind, key, scope, history, fork, created_at, retired_at })
+    Ok(DocumentRecord {
+        id,
+        kind,
+        key,
+        scope,
+        history,
+        fork,
+        created_at,
+        retired_at,
+    })
 }
 
 fn damaged(id: DocumentId, what: &str) -> StorageError {

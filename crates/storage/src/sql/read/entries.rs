@@ -3,8 +3,8 @@
 use super::conversations::lineage;
 use super::{decode, decode_first, decode_page};
 use crate::cursor::{PageRequest, Scan};
-use crate::lineage::{is_visible, segments};
 use crate::limits::MAX_NUMBER;
+use crate::lineage::{is_visible, segments};
 use crate::sql::rows::{Reader, bound, exact};
 use crate::sql::statements as sql;
 use tidehold_session::ids::{ConversationId, EntryId, Seq};
@@ -16,10 +16,15 @@ pub(in crate::sql) fn load(
     reader: &Reader<'_>,
     id: EntryId,
 ) -> Result<Option<(StoredEntry, ConversationId)>, StorageError> {
-    let Some(mut row) = reader.first(&sql::ENTRY, &[exact(id.0)])? else { return Ok(None) };
+    let Some(mut row) = reader.first(&sql::ENTRY, &[exact(id.0)])? else {
+        return Ok(None);
+    };
     let (_, entry) = decode(reader, &mut row)?;
     let commit_seq = Seq(row.number()?);
-    Ok(Some((StoredEntry { entry, commit_seq }, ConversationId(row.number()?))))
+    Ok(Some((
+        StoredEntry { entry, commit_seq },
+        ConversationId(row.number()?),
+    )))
 }
 
 pub(in crate::sql) fn load_visible(
@@ -27,7 +32,9 @@ pub(in crate::sql) fn load_visible(
     conversation: ConversationId,
     id: EntryId,
 ) -> Result<Option<StoredEntry>, StorageError> {
-    let Some((entry, holder)) = load(reader, id)? else { return Ok(None) };
+    let Some((entry, holder)) = load(reader, id)? else {
+        return Ok(None);
+    };
     let line = lineage(reader, conversation)?;
     Ok(is_visible(&line, holder, id).then_some(entry))
 }
@@ -44,7 +51,10 @@ pub(in crate::sql) fn head_marker(
         let row = reader.first(&sql::NEWEST_HEAD, &params)?;
         if let Some(entry) = decode_first::<EntryRecord>(reader, row)? {
             let head = entry.head.ok_or_else(|| {
-                StorageError::Corrupt(format!("entry {} is stored as a head marker without a head", entry.id))
+                StorageError::Corrupt(format!(
+                    "entry {} is stored as a head marker without a head",
+                    entry.id
+                ))
             })?;
             return Ok(Some(HeadMarker { entry, head }));
         }
@@ -61,7 +71,10 @@ pub(in crate::sql) fn scan(
     let page = PageRequest::new(Scan::Entries, query.order, ScanOrder::Descending, limit, cursor)?;
     let line = lineage(reader, query.conversation_id)?;
     if line.is_empty() {
-        return Err(StorageError::Request(format!("unknown conversation {}", query.conversation_id)));
+        return Err(StorageError::Request(format!(
+            "unknown conversation {}",
+            query.conversation_id
+        )));
     }
     let statement = match page.order {
         ScanOrder::Ascending => &sql::ENTRIES_ASC,
@@ -73,8 +86,12 @@ pub(in crate::sql) fn scan(
         if free == 0 {
             break;
         }
-        let params =
-            [exact(segment.conversation.0), bound(segment.min), bound(segment.max), bound(free as u64)];
+        let params = [
+            exact(segment.conversation.0),
+            bound(segment.min),
+            bound(segment.max),
+            bound(free as u64),
+        ];
         rows.append(&mut reader.rows(statement, &params)?);
     }
     decode_page(reader, &page, rows)

@@ -24,7 +24,8 @@ fn decode_first<T: DeserializeOwned>(
     reader: &Reader<'_>,
     row: Option<Columns>,
 ) -> Result<Option<T>, StorageError> {
-    row.map(|mut row| decode(reader, &mut row).map(|(_, record)| record)).transpose()
+    row.map(|mut row| decode(reader, &mut row).map(|(_, record)| record))
+        .transpose()
 }
 
 /// A page from rows in its order.

@@ -9,9 +9,7 @@ use crate::sql::statements as sql;
 use crate::status;
 use tidehold_session::ids::{ConversationId, SubmissionId};
 use tidehold_session::records::SubmissionRecord;
-use tidehold_session::storage::{
-    Cursor, Page, ScanOrder, StorageError, SubmissionQuery, SubmissionStatus,
-};
+use tidehold_session::storage::{Cursor, Page, ScanOrder, StorageError, SubmissionQuery, SubmissionStatus};
 
 pub(in crate::sql) fn load(
     reader: &Reader<'_>,
@@ -27,7 +25,10 @@ pub(in crate::sql) fn by_request(
     request: &str,
 ) -> Result<Option<SubmissionRecord>, StorageError> {
     let request = encode_name(request);
-    let row = reader.first(&sql::SUBMISSION_BY_REQUEST, &[exact(conversation.0), Param::Text(&request)])?;
+    let row = reader.first(
+        &sql::SUBMISSION_BY_REQUEST,
+        &[exact(conversation.0), Param::Text(&request)],
+    )?;
     decode_first(reader, row)
 }
 
@@ -37,7 +38,13 @@ pub(in crate::sql) fn scan(
     limit: usize,
     cursor: Option<&Cursor>,
 ) -> Result<Page<SubmissionRecord>, StorageError> {
-    let page = PageRequest::new(Scan::Submissions, query.order, ScanOrder::Ascending, limit, cursor)?;
+    let page = PageRequest::new(
+        Scan::Submissions,
+        query.order,
+        ScanOrder::Ascending,
+        limit,
+        cursor,
+    )?;
     let unsettled = |status| matches!(status, SubmissionStatus::Queued | SubmissionStatus::Placed);
     let statement = match (page.order, query.live || query.status.is_some_and(unsettled)) {
         (ScanOrder::Ascending, true) => &sql::SUBMISSIONS_LIVE_ASC,

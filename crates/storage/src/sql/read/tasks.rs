@@ -40,7 +40,11 @@ pub(in crate::sql) fn scan(
     Ok(page.page(found, last))
 }
 
-fn decode_all(reader: &Reader<'_>, rows: Vec<Columns>, found: &mut Vec<TaskRecord>) -> Result<(), StorageError> {
+fn decode_all(
+    reader: &Reader<'_>,
+    rows: Vec<Columns>,
+    found: &mut Vec<TaskRecord>,
+) -> Result<(), StorageError> {
     for mut row in rows {
         found.push(decode(reader, &mut row)?.1);
     }
@@ -69,16 +73,29 @@ fn ended(reader: &Reader<'_>, query: &TaskQuery, page: &PageRequest) -> Result<V
     let start = bound(page.start());
     let limit = bound(page.limit as u64);
     let conversation = exact_or_null(query.conversation_id.map(|id| id.0));
-    let (abort, background) = (flag_or_null(query.abort_requested), flag_or_null(query.background));
+    let (abort, background) = (
+        flag_or_null(query.abort_requested),
+        flag_or_null(query.background),
+    );
     let ascending = page.order == ScanOrder::Ascending;
     match query.kind.as_deref().map(encode_name) {
         Some(kind) => {
-            let statement =
-                if ascending { &sql::TASKS_ENDED_OF_KIND_ASC } else { &sql::TASKS_ENDED_OF_KIND_DESC };
-            reader.rows(statement, &[start, limit, conversation, Param::Text(&kind), abort, background])
+            let statement = if ascending {
+                &sql::TASKS_ENDED_OF_KIND_ASC
+            } else {
+                &sql::TASKS_ENDED_OF_KIND_DESC
+            };
+            reader.rows(
+                statement,
+                &[start, limit, conversation, Param::Text(&kind), abort, background],
+            )
         }
         None => {
-            let statement = if ascending { &sql::TASKS_ENDED_ASC } else { &sql::TASKS_ENDED_DESC };
+            let statement = if ascending {
+                &sql::TASKS_ENDED_ASC
+            } else {
+                &sql::TASKS_ENDED_DESC
+            };
             reader.rows(statement, &[start, limit, conversation, abort, background])
         }
     }

@@ -193,7 +193,7 @@ pub enum InputStatus {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         entry: Option<EntryId>,
         reason: Text,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
         detail: Option<Json>,
     },
 }
@@ -208,7 +208,7 @@ pub enum WriteStatus {
     },
     Unanswered {
         reason: Text,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
         detail: Option<Json>,
     },
 }

@@ -18,7 +18,12 @@ fn run(backend: &str, factory: Rc<dyn StorageFactory>) {
         }
     }
     // Written past the capture of the test runner: the count belongs in every log.
-    let _ = writeln!(std::io::stdout(), "{backend}: {} cases run, {} failed", cases.len(), failed.len());
+    let _ = writeln!(
+        std::io::stdout(),
+        "{backend}: {} cases run, {} failed",
+        cases.len(),
+        failed.len()
+    );
     assert!(failed.is_empty(), "{backend}: {failed:?}");
 }
 

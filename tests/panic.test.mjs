@@ -54,7 +54,7 @@ test("panics", async (context) => {
       await panic(victim);
 
       // The panicked session ends its streams and answers again, from storage and with new memory.
-      assert.deepEqual((await nextEvent(victimEvents)).data, { reason: "failed" });
+      assert.deepEqual((await nextEvent(victimEvents)).data, { reason: "session_failed" });
       assert.equal((await victimEvents.next()).done, true);
       const recalled = await victim({ name: "recall" });
       assert.deepEqual(recalled.json, { stored: "kept", calls: 1, steps: 0, readers: 0 });

@@ -7,10 +7,10 @@ use crate::platform::fetch::FetchTransport;
 use crate::platform::sql::ObjectDriver;
 use crate::protocol::{Code, Operation, OperationError};
 use std::rc::Rc;
-use tidehold_contract::Contract;
+use tidehold_contract::{Contract, run};
 use tidehold_harness::{Harness, HarnessOptions, Settings};
 use tidehold_models::registry::ModelRegistry;
-use tidehold_session::SessionError;
+use tidehold_session::{SessionEnd, Subscription};
 use tidehold_session::host::{Host, Millis};
 use tidehold_storage::sql::SqlStorage;
 
@@ -24,6 +24,8 @@ pub struct OpenSession {
     pub contract: Contract,
     pub storage: Rc<SqlStorage<ObjectDriver>>,
     pub alarm: Alarm,
+    /// Tells the frame when the session fails.
+    _failure: Subscription,
 }
 
 /// Deadlines within this many milliseconds are slept for in memory; later ones are the alarm's. A pending timer keeps an
@@ -38,17 +40,20 @@ impl App for SessionApp {
         let host: Rc<dyn Host> = Rc::new(platform.host());
         let alarm = platform.alarm().await.map_err(|error| failed(error.to_string()))?;
         let driver = platform.database().map_err(|error| failed(error.to_string()))?;
-        let storage = Rc::new(SqlStorage::new(driver, new_incarnation(host.as_ref())));
-        let contract_config = crate::config::contract::of(&platform);
-        let installed = Rc::clone(&contract_config);
+        let storage = SqlStorage::open(driver, new_incarnation(host.as_ref()));
+        let storage = Rc::new(storage.map_err(|error| failed(error.to_string()))?);
         let options = options(&platform, &host, &alarm);
-        let harness = Harness::open(Rc::clone(&storage) as _, host, options, move |registry| {
-            tidehold_contract::install(registry, &installed);
-        })
-        .await
-        .map_err(|error| session_error(&error))?;
-        let contract = Contract::new(harness.clone(), contract_config);
-        Ok(OpenSession { platform, harness, contract, storage, alarm })
+        let harness = Harness::open(Rc::clone(&storage) as _, host, options, run::install)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
+        let contract = Contract::new(harness.clone(), crate::config::contract::of(&platform));
+        // Whatever fails the session outside a call must drop its memory: the next request reopens it.
+        let fail = Rc::clone(&platform.fail);
+        let failure = harness.session().subscribe_close(move |end| match end {
+            SessionEnd::Failed(failed) => fail(failed.to_string()),
+            SessionEnd::Closed => {}
+        });
+        Ok(OpenSession { platform, harness, contract, storage, alarm, _failure: failure })
     }
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
@@ -99,8 +104,4 @@ fn options(platform: &Platform, host: &Rc<dyn Host>, alarm: &Alarm) -> HarnessOp
 
 fn failed(message: String) -> OperationError {
     OperationError::new(Code::SessionFailed, message).retry_after(crate::limits::REOPEN_AFTER_SECONDS)
-}
-
-fn session_error(error: &SessionError) -> OperationError {
-    failed(error.to_string())
 }

@@ -6,13 +6,6 @@ pub const HEARTBEAT_MS: u64 = 15_000;
 /// White space is written to a waiting foreground call this often, for the same reason.
 pub const WAITING_BYTE_MS: u64 = 15_000;
 
-/// Undelivered batches of one stream before they collapse into a snapshot (spec 9.4, http.md "Streams").
-pub const OUTBOX_BATCHES: usize = 100;
-
-/// Undelivered bytes of one stream before they collapse into a snapshot: hundreds of slow readers must fit into the
-/// isolate's 128 MB beside the sessions.
-pub const OUTBOX_BYTES: usize = 1024 * 1024;
-
 /// `setTimeout` counts in a signed 32-bit integer; longer sleeps are taken in pieces.
 pub const LONGEST_TIMEOUT_MS: u64 = i32::MAX as u64;
 

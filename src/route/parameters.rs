@@ -79,6 +79,7 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
     Ok(match action {
         Action::CallTool { tool } => Operation::CallTool { tool },
         Action::Inspect => Operation::Inspect,
+        Action::DeleteSession => Operation::DeleteSession,
         Action::ListConversations => Operation::ListConversations {
             cursor: parameters.text("cursor"),
             limit: parameters.limit()?,
@@ -99,6 +100,10 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
             cursor: parameters.text("cursor"),
             limit: parameters.limit()?,
             order: parameters.order()?,
+        },
+        Action::GetContext { conversation } => Operation::GetContext {
+            conversation,
+            at: parameters.at()?,
         },
         Action::WatchEvents { conversation } => Operation::WatchEvents {
             conversation,

@@ -12,7 +12,7 @@ const serverScript = path.join(import.meta.dirname, "server.mjs");
 
 /**
  * A server over one state folder. `options`: `state` (folder), `vars` (variables of the Worker), `port`, `build`
- * (folder of the bundle), `wrangler` (file), `devVars`. Without a port a free one is taken and kept over restarts.
+ * (folder of the bundle), `wrangler` (file), `devVars`, `detached` (default true: its own process group). Without a port a free one is taken and kept over restarts.
  */
 export async function startServer(options = {}) {
   const server = new Server({ ...options, port: options.port || (await freePort()) });
@@ -40,7 +40,7 @@ class Server {
     }
     // Detached: the leader of a new process group, which workerd joins.
     this.child = spawn(process.execPath, [serverScript, ...args], {
-      detached: true,
+      detached: this.options.detached ?? true,
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.exited = once(this.child, "exit");
@@ -64,6 +64,13 @@ class Server {
     } catch (error) {
       if (error.code !== "ESRCH") throw error;
     }
+    await this.exited;
+  }
+
+  /** An orderly end. */
+  async stop() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill("SIGTERM");
     await this.exited;
   }
 

@@ -69,9 +69,7 @@ impl<'a> Runs<'a> {
     }
 
     fn found(&self, record: TaskRecord) -> Found {
-        let child_blocked =
-            |child: Child| self.blocked.conversations.contains(&child.conversation);
-        let blocked = self.blocked.tasks.contains(&record.id) || child_of(&record).is_some_and(child_blocked);
+        let blocked = self.is_blocked(&record);
         Found {
             id: run_id::of_task(record.id, &self.incarnation).into(),
             // A record of another version still has its row.
@@ -79,6 +77,16 @@ impl<'a> Runs<'a> {
             standing: of_record(&record, blocked),
             record,
         }
+    }
+
+    /// Whether nothing installed can bring the run to its end: also while its child still works, which the inspection of a
+    /// waiting task does not show.
+    fn is_blocked(&self, record: &TaskRecord) -> bool {
+        let installed = self.harness.scheduler().registry().version(run::KIND);
+        let child_blocked = |child: Child| self.blocked.conversations.contains(&child.conversation);
+        installed.is_none_or(|installed| installed < record.version)
+            || self.blocked.tasks.contains(&record.id)
+            || child_of(record).is_some_and(child_blocked)
     }
 
     /// The child of a run. An outcome that the scheduler wrote does not name it, but the child names its owner.

@@ -1,4 +1,10 @@
 //! Abort marks, abort invocations and their order (spec 5.4 and 5.5).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say so by failing"
+)]
 
 mod support;
 

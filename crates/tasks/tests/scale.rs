@@ -1,4 +1,10 @@
 //! Many and large tasks: bounded commits, no quadratic surprises.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say so by failing"
+)]
 
 mod support;
 
@@ -70,13 +76,13 @@ fn large_tasks_are_reserved_in_several_commits_and_survive_a_restart() {
 }
 
 #[test]
-fn thousands_of_tasks_end_in_good_time() {
+fn a_thousand_tasks_end_in_good_time() {
     let mut bench = Bench::new(Probe::new().phase("first", done));
-    create_many(&mut bench, 500, String::new());
+    create_many(&mut bench, 1_000, String::new());
     let scheduler = bench.scheduler.clone();
     bench
         .run(async move { scheduler.wait_for_idle(None).await })
         .unwrap();
-    assert_eq!(bench.log().len(), 500);
+    assert_eq!(bench.log().len(), 1_000);
     assert_eq!(bench.last_alarm(), None);
 }

@@ -4,8 +4,8 @@ use crate::platform::host::spawn_caught;
 use crate::platform::life::Life;
 use crate::protocol::{OUTCOME, OperationError, Outcome, STREAM_ID};
 use crate::streams::body::Body;
-use crate::streams::sse::{self, EventStream};
-use crate::streams::waiting;
+use crate::streams::sse::{self, FrameSource};
+use crate::streams::waiting::{self, Format};
 use futures::future::LocalBoxFuture;
 use tidehold_delta::Json;
 use worker::{Response, ResponseBuilder};
@@ -17,9 +17,9 @@ pub enum Reply {
     /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`).
     Written { body: Json, head: String },
     /// JSON text that is still being made: a foreground call. What fails from here on is part of that text.
-    Waiting(LocalBoxFuture<'static, String>),
+    Waiting { answer: LocalBoxFuture<'static, String>, format: Format },
     /// Committed batches as they come.
-    Events(EventStream),
+    Events(Box<dyn FrameSource>),
     /// Everything of the session was deleted.
     Deleted,
 }
@@ -34,14 +34,14 @@ pub(super) fn reply_response(
         Reply::Json(body) => json_response(Outcome::Ok, &body.to_string(), None),
         Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), Some(&head)),
         Reply::Deleted => json_response(Outcome::Empty, "", None),
-        Reply::Waiting(answer) => {
+        Reply::Waiting { answer, format } => {
             let (readable, body) = Body::new()?;
-            spawn_caught(waiting::carry(answer, body, life.clone(), on_panic));
-            stream_response(readable, "application/json")
+            spawn_caught(waiting::carry(answer, format, body, life.clone(), on_panic));
+            stream_response(readable, format.content_type())
         }
-        Reply::Events(stream) => {
+        Reply::Events(source) => {
             let (readable, body) = Body::new()?;
-            spawn_caught(sse::carry(stream, body, life.clone()));
+            spawn_caught(sse::carry(source, body, life.clone()));
             stream_response(readable, "text/event-stream")
         }
     }

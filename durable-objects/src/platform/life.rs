@@ -25,9 +25,9 @@ impl EndReason {
     /// The `reason` of an `end` event.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Failed => "failed",
+            Self::Failed => "session_failed",
             Self::Deleted => "deleted",
-            Self::Closed => "closed",
+            Self::Closed => "session_closed",
         }
     }
 }

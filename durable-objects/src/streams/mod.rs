@@ -1,11 +1,10 @@
 //! Answers that take their time: event streams and waiting foreground calls.
 //!
-//! [`outbox`] is where a session's publications wait for one reader: filled in the turn of the commit, never blocking
-//! it. [`sse`] carries frames to the client, [`waiting`] keeps a foreground call alive. Both write through
-//! [`body::Body`], the only kind of response stream whose bytes the output gate holds back (invariant 2).
+//! [`sse`] carries frames to the client, [`waiting`] keeps a foreground call alive. Both write through [`body::Body`],
+//! the only kind of response stream whose bytes the output gate holds back (invariant 2). That a slow reader never
+//! slows a commit is the event hub's doing, below: it keeps a bounded queue a reader.
 
 pub mod body;
-pub mod outbox;
 pub mod sse;
 pub mod waiting;
 

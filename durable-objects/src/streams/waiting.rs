@@ -1,4 +1,4 @@
-//! A JSON answer that is still being made: white space keeps the connection alive until it is there.
+//! An answer that is still being made: white space, or progress events, keep the connection alive until it is there.
 
 use super::body::Body;
 use crate::limits::WAITING_BYTE_MS;
@@ -7,11 +7,44 @@ use crate::platform::life::Life;
 use crate::platform::timer::sleep;
 use futures::future::{Either, LocalBoxFuture, select};
 
-/// Writes spaces until `answer` resolves, then its text. When the session ends first the body ends cut: no valid JSON
+/// How the client reads the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON text; white space before it.
+    Json,
+    /// Events `progress`, and `result` last.
+    EventStream,
+}
+
+impl Format {
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::EventStream => "text/event-stream",
+        }
+    }
+
+    fn alive(self) -> &'static str {
+        match self {
+            Self::Json => " ",
+            Self::EventStream => "event: progress\ndata: {}\n\n",
+        }
+    }
+
+    fn last(self, answer: String) -> String {
+        match self {
+            Self::Json => answer,
+            Self::EventStream => format!("event: result\ndata: {answer}\n\n"),
+        }
+    }
+}
+
+/// Writes signs of life until `answer` resolves, then its text. When the session ends first the body ends cut: no valid JSON
 /// has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
 /// durable and belongs to the session.
 pub async fn carry(
     answer: LocalBoxFuture<'static, String>,
+    format: Format,
     body: Body,
     life: Life,
     on_panic: impl FnOnce(String),
@@ -20,7 +53,7 @@ pub async fn carry(
     loop {
         match select(answer, sleep(WAITING_BYTE_MS)).await {
             Either::Left((Guarded::Completed(text), _)) => {
-                if body.write(&text).await.is_ok() {
+                if body.write(&format.last(text)).await.is_ok() {
                     let _ = body.close().await;
                 }
                 return;
@@ -29,7 +62,7 @@ pub async fn carry(
             Either::Left((Guarded::Ended(_), _)) => return,
             Either::Right((_, waiting)) => {
                 answer = waiting;
-                if body.write(" ").await.is_err() {
+                if body.write(format.alive()).await.is_err() {
                     return;
                 }
             }

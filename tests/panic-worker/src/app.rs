@@ -1,13 +1,14 @@
 //! The session under test.
 
 use crate::work;
+use futures::channel::mpsc::UnboundedSender;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
 use tidehold_durable_objects::protocol::OperationError;
-use tidehold_durable_objects::streams::outbox::Outbox;
+use tidehold_durable_objects::streams::Frame;
 
 pub struct PanicApp;
 
@@ -37,7 +38,7 @@ pub struct PanicSession {
     pub platform: Platform,
     pub calls: Cell<u32>,
     pub steps: Cell<u32>,
-    pub streams: RefCell<Vec<Outbox>>,
+    pub streams: RefCell<Vec<UnboundedSender<Frame>>>,
 }
 
 impl App for PanicApp {
@@ -71,7 +72,7 @@ impl App for PanicApp {
             ("stored", work::recall(&session).map_or(Json::Null, |text| Json::from(text.as_str()))),
             ("calls", Json::from(session.calls.get())),
             ("steps", Json::from(session.steps.get())),
-            ("readers", Json::from(session.streams.borrow().len() as u32)),
+            ("readers", Json::from(work::readers(&session))),
         ])))
     }
 

@@ -1,14 +1,14 @@
 //! What the session does between its panics.
 
 use crate::app::PanicSession;
-use futures::FutureExt;
+use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
 use std::rc::Rc;
 use tidehold_durable_objects::frame::{Platform, Reply};
 use tidehold_durable_objects::platform::storage::of_state;
 use tidehold_durable_objects::platform::timer::{now, sleep};
-use tidehold_durable_objects::streams::outbox::Outbox;
-use tidehold_durable_objects::streams::sse::{EventStream, FrameSource};
+use tidehold_durable_objects::streams::sse::{FrameSource, Next};
 use tidehold_durable_objects::streams::{Frame, FrameKind};
 use tidehold_session::host::Host;
 use wasm_bindgen::JsValue;
@@ -45,17 +45,30 @@ pub fn run(session: &Rc<PanicSession>) {
             sleep(20).await;
             running.steps.set(running.steps.get() + 1);
             let frame = frame(FrameKind::Batch, running.steps.get());
-            running.streams.borrow().iter().for_each(|stream| stream.push(frame.clone()));
+            // A reader that is gone leaves the list.
+            running.streams.borrow_mut().retain(|stream| stream.unbounded_send(frame.clone()).is_ok());
         }
     };
     host.spawn(steps.boxed_local());
 }
 
-pub fn watch(session: &Rc<PanicSession>) -> Reply {
-    let outbox = Outbox::default();
-    session.streams.borrow_mut().push(outbox.clone());
-    let source = Box::new(Steps(Rc::clone(session), outbox.clone()));
-    Reply::Events(EventStream { first: vec![frame(FrameKind::Snapshot, session.steps.get())], outbox, source })
+pub fn watch(session: &PanicSession) -> Reply {
+    let (sender, receiver) = mpsc::unbounded();
+    sender.unbounded_send(frame(FrameKind::Snapshot, session.steps.get())).unwrap();
+    session.streams.borrow_mut().push(sender);
+    Reply::Events(Box::new(Steps(receiver)))
+}
+
+pub fn readers(session: &PanicSession) -> u32 {
+    session.streams.borrow().iter().filter(|stream| !stream.is_closed()).count() as u32
+}
+
+struct Steps(UnboundedReceiver<Frame>);
+
+impl FrameSource for Steps {
+    fn next(&mut self) -> LocalBoxFuture<'_, Next> {
+        self.0.next().map(|frame| frame.map_or(Next::End("dropped"), Next::Frame)).boxed_local()
+    }
 }
 
 pub fn panic_later(session: &Rc<PanicSession>, ms: u32) {
@@ -83,23 +96,14 @@ pub fn panic_in_transaction(session: &PanicSession) {
     outcome.expect("the transaction holds");
 }
 
-struct Steps(Rc<PanicSession>, Outbox);
-
-impl Drop for Steps {
-    /// The carrier dropped it: the reader is gone.
-    fn drop(&mut self) {
-        self.0.streams.borrow_mut().retain(|stream| !stream.is(&self.1));
-    }
-}
+struct Steps(UnboundedReceiver<Frame>);
 
 impl FrameSource for Steps {
-    fn snapshot(&self) -> LocalBoxFuture<'_, Option<Frame>> {
-        let snapshot = frame(FrameKind::Snapshot, self.0.steps.get());
-        self.0.streams.borrow().iter().for_each(Outbox::restart);
-        async { Some(snapshot) }.boxed_local()
+    fn next(&mut self) -> LocalBoxFuture<'_, Next> {
+        let next = self.0.next();
+        async move { next.await.map_or(Next::End("session_closed"), Next::Frame) }.boxed_local()
     }
 }
-
 fn frame(kind: FrameKind, step: u32) -> Frame {
     Frame { kind, id: format!("test-{step}").into(), data: step.to_string().into() }
 }

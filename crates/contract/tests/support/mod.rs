@@ -21,6 +21,8 @@ use tidehold_session::storage::Storage;
 use tidehold_storage::memory::MemoryStorage;
 use tidehold_tasks::{NoAlarm, TaskRegistry};
 
+pub mod golden;
+
 pub const START: Millis = 1_760_000_000_000;
 
 struct NoTransport;

@@ -70,6 +70,7 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     state.forest.insert(id, node_of(record));
     if !record.is_live() {
         state.tasks.remove(&id);
+        state.unresolved.remove(&id);
         changes.ended.push(Rc::clone(record));
         return;
     }
@@ -92,6 +93,14 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     }
     if pokes(record) > before.map_or(0, pokes) {
         changes.poked.push(id);
+    }
+    enter(state, task);
+}
+
+fn enter(state: &mut State, task: LiveTask) {
+    let id = task.record.id;
+    if state.forest.missing(id).is_some() {
+        state.unresolved.insert(id);
     }
     state.tasks.insert(id, task);
 }

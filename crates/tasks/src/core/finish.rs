@@ -3,15 +3,20 @@
 use crate::core::forest::{Forest, Life, node_of};
 use crate::core::sabotage::Sabotage;
 use crate::core::state::State;
+use std::borrow::Cow;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationRecord, TaskOutcome, TaskRecord, TaskState};
 
-/// The forest as a commit would leave it: the mirror plus what its transaction staged.
-pub fn candidate<'a>(
-    state: &State,
+/// The forest as a commit would leave it: the mirror plus what its transaction staged. Usually that is nothing.
+pub fn candidate<'s, 'a>(
+    state: &'s State,
     tasks: impl IntoIterator<Item = &'a TaskRecord>,
     conversations: impl IntoIterator<Item = &'a ConversationRecord>,
-) -> Forest {
+) -> Cow<'s, Forest> {
+    let (mut tasks, mut conversations) = (tasks.into_iter().peekable(), conversations.into_iter().peekable());
+    if tasks.peek().is_none() && conversations.peek().is_none() {
+        return Cow::Borrowed(&state.forest);
+    }
     let mut forest = state.forest.clone();
     for conversation in conversations {
         forest.insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
@@ -19,7 +24,7 @@ pub fn candidate<'a>(
     for task in tasks {
         forest.insert(task.id, node_of(task));
     }
-    forest
+    Cow::Owned(forest)
 }
 
 /// Live ordinary owned work of a task in a forest, in id order.

@@ -17,7 +17,7 @@ pub struct Plan {
     /// Committed first and alone, so that reservations see the marks.
     pub reconcile: Vec<Reconcile>,
     pub reservations: Vec<Reservation>,
-    /// Owners that live ordinary work holds.
+    /// Owners that live ordinary work holds, for the marked ones among them.
     pub holding: BTreeSet<TaskId>,
     /// Resuming will set restart marks.
     pub restarts: bool,
@@ -30,7 +30,7 @@ pub fn plan(state: &State, now: Millis) -> Plan {
         needs_queues: state.needs_queues(),
         reconcile: reconcile(state),
         reservations: reserve(state, now),
-        holding: state.holding(),
+        holding: state.holding_marked(),
         restarts: state.stage == Stage::Paused && state.tasks.values().any(LiveTask::awaits_restart_mark),
     }
 }

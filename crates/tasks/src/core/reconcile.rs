@@ -43,11 +43,14 @@ fn marks(state: &State) -> BTreeMap<TaskId, Option<AbortMarkReason>> {
             .filter(|(_, task)| task.recovered && task.record.abandon_on_restart);
         marks.extend(abandoned.map(|(id, _)| (*id, Some(AbortMarkReason::Restart))));
     }
-    for id in state.tasks.keys() {
-        match inherited(state, *id) {
-            Some(None) => drop(marks.insert(*id, None)),
-            Some(restart) => drop(marks.entry(*id).or_insert(restart)),
-            None => {}
+    // Nearly always there is no intent, and no chain needs a walk.
+    if state.has_intent() {
+        for id in state.tasks.keys() {
+            match inherited(state, *id) {
+                Some(None) => drop(marks.insert(*id, None)),
+                Some(restart) => drop(marks.entry(*id).or_insert(restart)),
+                None => {}
+            }
         }
     }
     for id in fail_fast_losers(state) {
@@ -124,6 +127,9 @@ fn finalized(state: &State) -> BTreeSet<TaskId> {
         .map(|(id, _)| *id)
         .collect();
     let mut done = BTreeSet::new();
+    if completing.is_empty() {
+        return done;
+    }
     loop {
         let holding = holding_without(&state.forest, state, &done);
         let more: Vec<TaskId> = completing

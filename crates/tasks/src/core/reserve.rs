@@ -32,7 +32,7 @@ pub enum Readiness {
 
 /// Everything the next reservation commit does, in id order.
 pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
-    let holding = state.holding();
+    let holding = state.holding_marked();
     state
         .tasks
         .iter()

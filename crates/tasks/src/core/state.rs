@@ -15,6 +15,8 @@ pub struct State {
     /// Live tasks in id order.
     pub tasks: BTreeMap<TaskId, LiveTask>,
     pub forest: Forest,
+    /// Live tasks with an unknown edge above them.
+    pub unresolved: BTreeSet<TaskId>,
     pub queues: Queues,
     pub stage: Stage,
     /// Opens with due work since a task last committed, as stored.
@@ -106,9 +108,13 @@ impl State {
         matches!(self.stage, Stage::Restarting | Stage::Running)
     }
 
-    /// Owners that live ordinary work holds.
-    pub fn holding(&self) -> BTreeSet<TaskId> {
-        self.forest.holding(self.tasks.keys().copied())
+    /// Owners that live ordinary work holds, if any task is marked: only then somebody asks.
+    pub fn holding_marked(&self) -> BTreeSet<TaskId> {
+        if self.tasks.values().any(|task| task.record.abort_requested) {
+            self.forest.holding(self.tasks.keys().copied())
+        } else {
+            BTreeSet::new()
+        }
     }
 
     /// Whether a live ordinary owner of the task has cancellation intent: then no run phase of it starts.
@@ -139,6 +145,12 @@ impl State {
             }
         }
         missing
+    }
+
+    /// Takes note of edges that became known.
+    pub fn resolve(&mut self) {
+        let forest = &self.forest;
+        self.unresolved.retain(|id| forest.missing(*id).is_some());
     }
 
     /// Whether queued inputs from before the open must be looked up: only a cascade needs them.

@@ -27,7 +27,8 @@ impl Inner {
             }
             let plan = plan(&state, now);
             let due = due(&state, &plan, now);
-            (plan, due, next_deadline(&state, now))
+            let deadline = due.at.and_then(|_| next_deadline(&state, now));
+            (plan, due, deadline)
         };
         self.due.set(due);
         self.arm(now);

@@ -2,7 +2,7 @@
 
 use super::Inner;
 use crate::core::apply::Assessment;
-use crate::core::state::Fit;
+use crate::core::state::{Fit, LiveTask};
 use crate::erased::{ErasedTask, Migrated};
 use crate::inspection::BlockedReason;
 use crate::registry::TaskRegistry;
@@ -116,13 +116,24 @@ impl Inner {
         }
     }
 
-    /// Judges tasks again after the registry changed, or once their invocation ended.
-    pub(super) fn reassess(&self, concerns: impl Fn(&TaskRecord) -> bool) {
-        let mut state = self.state.borrow_mut();
-        for task in state.tasks.values_mut().filter(|task| concerns(&task.record)) {
-            let Assessment { fit, wake } = assess(&self.registry, &task.record);
-            task.fit = fit;
-            task.wake = wake;
+    /// Judges a task again once its invocation has ended.
+    pub(super) fn reassess(&self, id: TaskId) {
+        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
+            self.judge(task);
         }
+    }
+
+    /// Judges the tasks of a kind again after its definition changed.
+    pub(super) fn reassess_kind(&self, kind: &str) {
+        let mut state = self.state.borrow_mut();
+        for task in state.tasks.values_mut().filter(|task| *task.record.kind == *kind) {
+            self.judge(task);
+        }
+    }
+
+    fn judge(&self, task: &mut LiveTask) {
+        let Assessment { fit, wake } = assess(&self.registry, &task.record);
+        task.fit = fit;
+        task.wake = wake;
     }
 }

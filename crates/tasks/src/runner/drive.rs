@@ -34,13 +34,20 @@ impl Inner {
     fn invocation_over(self: &Rc<Self>, invocation: &Invocation) {
         invocation.end();
         self.invocations.borrow_mut().remove(&invocation.id);
-        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&invocation.id) {
-            task.invocation = None;
-        }
-        // It ran under the definition it started with; whoever comes next runs under the present one.
-        self.reassess(|record| record.id == invocation.id);
+        let lives_on = match self.state.borrow_mut().tasks.get_mut(&invocation.id) {
+            Some(task) => {
+                task.invocation = None;
+                true
+            }
+            None => false,
+        };
         invocation.tell_joined();
-        self.replan();
+        // The end of a task was planned with its commit.
+        if lives_on {
+            // It ran under the definition it started with; whoever comes next runs under the present one.
+            self.reassess(invocation.id);
+            self.replan();
+        }
     }
 
     /// User code: its error or panic is its own.

@@ -28,6 +28,7 @@ impl Inner {
             for edge in missing {
                 self.load_one(edge).await?;
             }
+            self.state.borrow_mut().resolve();
         }
     }
 

@@ -65,7 +65,7 @@ impl Inner {
         self.subscriptions.borrow_mut().extend([commits, ends]);
         self.registry.listen(move |kind| {
             if let Some(inner) = on_install.upgrade() {
-                inner.reassess(|record| *record.kind == *kind);
+                inner.reassess_kind(kind);
                 inner.replan();
             }
         });

@@ -1,0 +1,73 @@
+//! `POST /tools/{tool}`: the contract tools.
+
+use super::body::object;
+use super::errors::harness_error;
+use super::{Answer, Session};
+use crate::app::OpenSession;
+use crate::frame::{Reply, Request};
+use crate::protocol::{Accept, Code, Operation, OperationError, PathProblem};
+use crate::streams::waiting::Format;
+use futures::FutureExt;
+use std::rc::Rc;
+use tidehold_contract::{Begun, Call, CallError, Pending, ToolResult, answer_absent, answer_misconfigured};
+
+pub async fn call(session: Session, request: &Request<Operation>, tool: &str) -> Answer {
+    let call = check(tool, &request.body)?;
+    let exists = session.harness.session().incarnation().await.map_err(|error| harness_error(error.into()))?;
+    if exists.is_none()
+        && let Some(result) = answer_absent(&call, session.harness.session().host().now())
+    {
+        return Ok(Reply::Json(result.to_json()));
+    }
+    session.harness.resume();
+    match session.contract.begin(call).await.map_err(|error| harness_error(error.into()))? {
+        Begun::Settled(result) => answer(&session, &result).await,
+        Begun::Pending(pending) => {
+            let format = match request.call.accept {
+                Accept::Json => Format::Json,
+                Accept::EventStream => Format::EventStream,
+            };
+            Ok(Reply::Waiting { answer: finish(session, pending).boxed_local(), format })
+        }
+    }
+}
+
+async fn answer(session: &OpenSession, result: &ToolResult) -> Answer {
+    super::written(session, result.to_json()).await
+}
+
+/// The rest of a call, after its answer began. The run goes on whether or not anyone still waits here.
+async fn finish(session: Rc<OpenSession>, pending: Pending) -> String {
+    match session.contract.finish(pending).await {
+        Ok(result) => result.to_json().to_string(),
+        Err(error) => {
+            // The session failed under the wait. Its life ends with it, which cuts this body: no client can take it
+            // for an answer.
+            worker::console_error!("a foreground call was cut: {error}");
+            futures::future::pending().await
+        }
+    }
+}
+
+/// A broken configuration is a receipt too.
+pub fn without_configuration(request: &Request<Operation>, problem: &str) -> Answer {
+    match &request.call.operation {
+        Operation::CallTool { tool } => {
+            let call = check(tool, &request.body)?;
+            let now = crate::platform::timer::now();
+            Ok(Reply::Json(answer_misconfigured(&call, problem, now).to_json()))
+        }
+        _ => Err(OperationError::new(Code::ConfigurationInvalid, problem)),
+    }
+}
+
+fn check(tool: &str, body: &str) -> Result<Call, OperationError> {
+    let arguments = object(body)?;
+    Call::check(tool, &arguments).map_err(|error| match error {
+        CallError::UnknownTool => OperationError::not_found(),
+        CallError::ArgumentsInvalid(problems) => OperationError::arguments(
+            problems.into_iter().map(|it| PathProblem { path: it.path, message: it.message }).collect(),
+        ),
+        CallError::Session(error) => harness_error(error.into()),
+    })
+}

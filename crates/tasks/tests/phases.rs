@@ -344,3 +344,17 @@ fn a_storage_failure_ends_the_session_signals_code_and_rejects_waits() {
     assert_eq!(bench.abort(id), AbortReply::Marked);
     assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
 }
+
+#[test]
+fn a_failure_of_the_schedulers_own_commit_ends_the_session() {
+    let mut bench = Bench::new(Probe::new());
+    bench.recorder.hooks_fail.set(true);
+    let id = bench.create(json!({}));
+    let scheduler = bench.scheduler.clone();
+    let wait = bench
+        .run(async move { scheduler.wait_for_task(id).await })
+        .map(drop);
+    assert!(wait.unwrap_err().is_fatal());
+    let mut bench = bench.restart();
+    assert_eq!(message(&bench.outcome(id)), "no phase first");
+}

@@ -75,7 +75,8 @@ impl Bench {
         let storage = Rc::new(Countdown::new(storage));
         let alarm = Rc::new(RecordedAlarm::default());
         let reports = Rc::new(RefCell::new(Vec::new()));
-        let options = options(runtime.host(), Rc::clone(&alarm), Rc::clone(&reports), &settings, model.clone());
+        let shared_alarm = Rc::clone(&alarm) as Rc<dyn Alarm>;
+        let options = options(runtime.host(), shared_alarm, Rc::clone(&reports), &settings, model.clone());
         let host = runtime.host();
         let shared: Rc<dyn Storage> = Rc::clone(&storage) as Rc<dyn Storage>;
         let opened = runtime.run(async move { Harness::open(shared, host, options, |_| {}).await });
@@ -137,9 +138,23 @@ impl Bench {
     }
 }
 
+/// A harness over any storage and alarm.
+pub fn harness_over(
+    runtime: &mut LocalRuntime,
+    storage: Rc<dyn Storage>,
+    alarm: Rc<dyn Alarm>,
+    settings: &Settings,
+    model: Option<ModelRef>,
+) -> Harness {
+    let host = runtime.host();
+    let options = options(runtime.host(), alarm, Rc::default(), settings, model);
+    let opened = runtime.run(async move { Harness::open(storage, host, options, |_| {}).await });
+    opened.expect("open ends").expect("open succeeds")
+}
+
 fn options(
     host: Rc<dyn Host>,
-    alarm: Rc<RecordedAlarm>,
+    alarm: Rc<dyn Alarm>,
     reports: Rc<RefCell<Vec<String>>>,
     settings: &Settings,
     model: Option<ModelRef>,

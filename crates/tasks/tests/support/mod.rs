@@ -1,10 +1,11 @@
 //! A session over memory storage with a virtual clock, a recorded alarm, and tasks scripted by the test.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
+mod family;
 mod probe;
 
 use futures::future::LocalBoxFuture;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use tidehold_delta::Json;
@@ -16,6 +17,8 @@ use tidehold_storage::MemoryStorage;
 use tidehold_storage::fault::Countdown;
 use tidehold_tasks::*;
 
+#[allow(unused_imports, reason = "every test binary uses its own part")]
+pub use family::{children, number, parent, parenting, worker};
 #[allow(unused_imports, reason = "every test binary uses its own part")]
 pub use probe::{Kind, Old, Plain, Probe, aborted, done};
 
@@ -30,6 +33,7 @@ pub struct Recorder {
     pub alarms: RefCell<Vec<Option<u64>>>,
     pub reports: RefCell<Vec<String>>,
     pub hooks: RefCell<Vec<String>>,
+    pub hooks_fail: Cell<bool>,
 }
 
 impl Alarm for Recorder {
@@ -47,7 +51,14 @@ impl SchedulerHooks for Recorder {
         self.hooks
             .borrow_mut()
             .push(format!("settle {} {}", record.id, status(record)));
-        Box::pin(async { Ok(()) })
+        let fails = self.hooks_fail.get();
+        Box::pin(async move {
+            if fails {
+                Err(SessionError::Request("hook".into()))
+            } else {
+                Ok(())
+            }
+        })
     }
 
     fn withdraw_inputs<'a>(

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
 import { request } from "./support/http.mjs";
-import { eventually, serverFor } from "./support/process.mjs";
+import { eventually, serverFor, sleep } from "./support/process.mjs";
 import { nextEvent, parseEvents } from "./support/sse.mjs";
 
 const folder = path.join(import.meta.dirname, "panic-worker");
@@ -69,6 +69,54 @@ test("panics", async (context) => {
       assert.ok(held.json.steps >= 10);
     });
   }
+
+  await context.test("runs of the product, in the session that panics and in its neighbour", async () => {
+    const words = Array(60).fill("tide").join(" ");
+    const product = (ask, operation, body = {}) => ask({ name: "product", operation, body: JSON.stringify(body) });
+    const submit = async (ask) => {
+      const content = "@pace 50\n@repeat 60 tide";
+      const accepted = await product(ask, { name: "submit", conversation: 1 }, { type: "input", content });
+      assert.equal(accepted.status, 200, accepted.text);
+      return accepted.json.id;
+    };
+    const watch = async (session) => {
+      const operation = { name: "watchEvents", conversation: 1, after: null };
+      const body = JSON.stringify({ name: "product", operation, body: "" });
+      const response = await fetch(`${server.url}/${session}`, { method: "POST", body });
+      return parseEvents(response.body);
+    };
+    const settled = async (ask, submission) => {
+      const operation = { name: "getSubmission", submission, waitSeconds: 30 };
+      return (await product(ask, operation)).json.status;
+    };
+    const answers = async (ask) => {
+      const operation = { name: "listEntries", conversation: 1, cursor: null, limit: 50, order: "ascending" };
+      const messages = (await product(ask, operation)).json.items.flatMap((entry) => entry.model ?? []);
+      return messages.filter(({ role }) => role === "assistant").map(({ stopReason }) => stopReason);
+    };
+
+    const [victim, peer] = [asker("victim run"), asker("peer run")];
+    const [victimInput, peerInput] = [await submit(victim), await submit(peer)];
+    const [victimEvents, peerEvents] = [await watch("victim run"), await watch("peer run")];
+    for (const events of [victimEvents, peerEvents]) {
+      await nextEvent(events, ({ data }) => Array.isArray(data) && data.some(({ type }) => type === "message_update"));
+    }
+    await panics["in a spawned task"](victim);
+    assert.deepEqual((await nextEvent(victimEvents, ({ event }) => event === "end")).data, { reason: "session_failed" });
+
+    // The neighbour's stream tells its run to the end, in one piece.
+    const end = await nextEvent(peerEvents, ({ data }) => data?.some?.(({ type }) => type === "run_end"));
+    assert.equal(end.event, "batch");
+    assert.equal(await settled(peer, peerInput), "done");
+    assert.deepEqual(await answers(peer), ["stop"]);
+
+    // The panicked session's own run is woken by its alarm; nobody has asked since.
+    await sleep(6_000);
+    assert.deepEqual(await answers(victim), ["aborted", "stop"]);
+    assert.equal(await settled(victim, victimInput), "done");
+    const last = (await product(victim, { name: "listEntries", conversation: 1, cursor: null, limit: 1, order: "descending" })).json;
+    assert.equal(last.items[0].model[0].content[0].text, words);
+  });
 
   await context.test("a hundred panics in a row", async () => {
     const [victim, peer] = [asker("victim again"), asker("peer again")];

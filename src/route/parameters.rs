@@ -51,15 +51,22 @@ impl<'a> Parameters<'a> {
 
     /// Whole seconds, rounded up: a short wait must not become none.
     fn wait_seconds(&self) -> Result<Option<u32>, ApiError> {
-        let Some(text) = self.get("wait") else { return Ok(None) };
-        let seconds = text.parse::<f64>().ok().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+        let Some(text) = self.get("wait") else {
+            return Ok(None);
+        };
+        let seconds = text
+            .parse::<f64>()
+            .ok()
+            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
         let seconds = seconds.ok_or_else(|| ApiError::parameter("wait", "must be a number of seconds"))?;
         Ok(Some(seconds.ceil().min(f64::from(WAIT_SECONDS)) as u32))
     }
 
     /// An entry id.
     fn at(&self) -> Result<Option<EntryId>, ApiError> {
-        let Some(text) = self.get("at") else { return Ok(None) };
+        let Some(text) = self.get("at") else {
+            return Ok(None);
+        };
         let id = id(text).ok_or_else(|| ApiError::parameter("at", "must be an entry id"))?;
         Ok(Some(EntryId(id)))
     }

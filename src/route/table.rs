@@ -42,11 +42,20 @@ const fn get(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -
 }
 
 const fn post(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -> RouteSpec {
-    RouteSpec { method: "POST", scope: Some(Scope::Write), body_limit: Some(BODY_BYTES), ..get(path, build) }
+    RouteSpec {
+        method: "POST",
+        scope: Some(Scope::Write),
+        body_limit: Some(BODY_BYTES),
+        ..get(path, build)
+    }
 }
 
 const fn delete(path: &'static str, build: fn(&Captures<'_>) -> Option<Endpoint>) -> RouteSpec {
-    RouteSpec { method: "DELETE", scope: Some(Scope::Write), ..get(path, build) }
+    RouteSpec {
+        method: "DELETE",
+        scope: Some(Scope::Write),
+        ..get(path, build)
+    }
 }
 
 fn about(names: &Captures<'_>, action: fn(ConversationKey) -> Action) -> Option<Endpoint> {
@@ -81,17 +90,23 @@ pub static ROUTES: [RouteSpec; 21] = [
         scope: Some(Scope::Admin),
         status: 204,
         summary: "Deletes everything of the session.",
-        ..delete("/v1/sessions/{session}", |names| session(names, Action::DeleteSession))
+        ..delete("/v1/sessions/{session}", |names| {
+            session(names, Action::DeleteSession)
+        })
     },
     RouteSpec {
         summary: "The session's conversations.",
         query: &["cursor", "limit"],
-        ..get("/v1/sessions/{session}/conversations", |names| session(names, Action::ListConversations))
+        ..get("/v1/sessions/{session}/conversations", |names| {
+            session(names, Action::ListConversations)
+        })
     },
     RouteSpec {
         status: 201,
         summary: "Creates a conversation.",
-        ..post("/v1/sessions/{session}/conversations", |names| session(names, Action::CreateConversation))
+        ..post("/v1/sessions/{session}/conversations", |names| {
+            session(names, Action::CreateConversation)
+        })
     },
     RouteSpec {
         summary: "One conversation with its resolved agent and its usage.",
@@ -102,71 +117,90 @@ pub static ROUTES: [RouteSpec; 21] = [
     RouteSpec {
         status: 202,
         summary: "Submits an input or a write. The same requestId with the same content answers the same record.",
-        ..post("/v1/sessions/{session}/conversations/{conversation}/submissions", |names| {
-            about(names, |conversation| Action::Submit { conversation })
-        })
+        ..post(
+            "/v1/sessions/{session}/conversations/{conversation}/submissions",
+            |names| about(names, |conversation| Action::Submit { conversation }),
+        )
     },
     RouteSpec {
         summary: "One submission, after it settled or after the wait.",
         query: &["wait"],
         ..get("/v1/sessions/{session}/submissions/{submission}", |names| {
-            session(names, Action::GetSubmission { submission: names.submission()? })
+            session(
+                names,
+                Action::GetSubmission {
+                    submission: names.submission()?,
+                },
+            )
         })
     },
     RouteSpec {
         summary: "Takes a queued submission back.",
         ..delete("/v1/sessions/{session}/submissions/{submission}", |names| {
-            session(names, Action::AbortSubmission { submission: names.submission()? })
+            session(
+                names,
+                Action::AbortSubmission {
+                    submission: names.submission()?,
+                },
+            )
         })
     },
     RouteSpec {
         status: 202,
         summary: "Aborts what runs in the conversation.",
-        ..post("/v1/sessions/{session}/conversations/{conversation}/abort", |names| {
-            about(names, |conversation| Action::AbortConversation { conversation })
-        })
+        ..post(
+            "/v1/sessions/{session}/conversations/{conversation}/abort",
+            |names| about(names, |conversation| Action::AbortConversation { conversation }),
+        )
     },
     RouteSpec {
         status: 202,
         summary: "Starts the conversation over, optionally with a handoff.",
-        ..post("/v1/sessions/{session}/conversations/{conversation}/reset", |names| {
-            about(names, |conversation| Action::ResetConversation { conversation })
-        })
+        ..post(
+            "/v1/sessions/{session}/conversations/{conversation}/reset",
+            |names| about(names, |conversation| Action::ResetConversation { conversation }),
+        )
     },
     RouteSpec {
         summary: "Changes the agent; null clears a member. Answers the resolved agent.",
-        ..post("/v1/sessions/{session}/conversations/{conversation}/configure", |names| {
-            about(names, |conversation| Action::Configure { conversation })
-        })
+        ..post(
+            "/v1/sessions/{session}/conversations/{conversation}/configure",
+            |names| about(names, |conversation| Action::Configure { conversation }),
+        )
     },
     RouteSpec {
         scope: Some(Scope::Transcript),
         summary: "A page of the transcript.",
         query: &["cursor", "limit", "order"],
-        ..get("/v1/sessions/{session}/conversations/{conversation}/entries", |names| {
-            about(names, |conversation| Action::ListEntries { conversation })
-        })
+        ..get(
+            "/v1/sessions/{session}/conversations/{conversation}/entries",
+            |names| about(names, |conversation| Action::ListEntries { conversation }),
+        )
     },
     RouteSpec {
         scope: Some(Scope::Transcript),
         summary: "The context that the model would be given, at an entry or now.",
         query: &["at"],
-        ..get("/v1/sessions/{session}/conversations/{conversation}/context", |names| {
-            about(names, |conversation| Action::GetContext { conversation })
-        })
+        ..get(
+            "/v1/sessions/{session}/conversations/{conversation}/context",
+            |names| about(names, |conversation| Action::GetContext { conversation }),
+        )
     },
     RouteSpec {
         scope: Some(Scope::Transcript),
         summary: "Committed agent events as they happen; with Accept: application/json the snapshot alone.",
         query: &["after"],
         streams: true,
-        ..get("/v1/sessions/{session}/conversations/{conversation}/events", |names| {
-            about(names, |conversation| Action::WatchEvents { conversation })
-        })
+        ..get(
+            "/v1/sessions/{session}/conversations/{conversation}/events",
+            |names| about(names, |conversation| Action::WatchEvents { conversation }),
+        )
     },
     RouteSpec {
         summary: "Live tasks.",
-        ..get("/v1/sessions/{session}/tasks", |names| session(names, Action::ListTasks))
+        ..get("/v1/sessions/{session}/tasks", |names| {
+            session(names, Action::ListTasks)
+        })
     },
     RouteSpec {
         summary: "One task.",
@@ -182,6 +216,8 @@ pub static ROUTES: [RouteSpec; 21] = [
     },
     RouteSpec {
         summary: "What the session spent.",
-        ..get("/v1/sessions/{session}/usage", |names| session(names, Action::Usage))
+        ..get("/v1/sessions/{session}/usage", |names| {
+            session(names, Action::Usage)
+        })
     },
 ];

@@ -17,9 +17,12 @@ use tidehold_tasks::*;
 type Rt = Runtime<Probe>;
 
 fn create_many(bench: &mut Bench, count: usize, text: String) {
+    create_all(bench, count, text, TaskOptions::in_conversation(ROOT));
+}
+
+fn create_all(bench: &mut Bench, count: usize, text: String, options: TaskOptions) {
     bench.commit(async move |tx| {
         for _ in 0..count {
-            let options = TaskOptions::in_conversation(ROOT);
             create(
                 &tx,
                 &Probe::<Plain>::new(),
@@ -73,6 +76,30 @@ fn large_tasks_are_reserved_in_several_commits_and_survive_a_restart() {
             .await
     });
     assert!(session.health().is_ok());
+}
+
+#[test]
+fn restart_marks_that_need_several_commits_are_all_set_before_anything_runs() {
+    let probe = Probe::new().phase("first", |_, runtime: Rt| async move {
+        runtime.signal().aborted().await;
+        Ok(())
+    });
+    let mut bench = Bench::new(probe);
+    for _ in 0..2 {
+        let options = TaskOptions::in_conversation(ROOT).abandon_on_restart();
+        create_all(&mut bench, 4, "x".repeat(3_000_000), options);
+    }
+    bench.settle();
+    bench.log.borrow_mut().clear();
+    let mut bench = bench.restart();
+    bench.scheduler.resume();
+    bench.settle();
+    assert_eq!(bench.log().len(), 8);
+    assert!(
+        bench.log().iter().all(|line| line.starts_with("abort")),
+        "{:?}",
+        bench.log()
+    );
 }
 
 #[test]

@@ -8,23 +8,40 @@ use tidehold_contract::config::{Availability, HarnessChoice, Role, RunLimits};
 
 /// Roles, harnesses and limits of this deployment.
 pub fn of(platform: &Platform) -> Rc<ContractConfig> {
-    Rc::new(choices(&platform.config, |secret| platform.secret(secret).is_some()))
+    Rc::new(choices(&platform.config, |secret| {
+        platform.secret(secret).is_some()
+    }))
 }
 
 fn choices(config: &Config, has_secret: impl Fn(&str) -> bool) -> ContractConfig {
     let roles = config.roles.iter().map(|(name, role)| {
         let (instructions, harness) = (Some(role.instructions.clone()), role.harness.clone());
-        (name.clone(), Role { instructions, harness })
+        (
+            name.clone(),
+            Role {
+                instructions,
+                harness,
+            },
+        )
     });
     let harnesses = config.harnesses.iter().map(|(name, harness)| {
         let availability = availability(config, harness, &has_secret);
         let (model, thinking_level) = (harness.model.clone(), harness.thinking_level);
-        (name.clone(), HarnessChoice { model, thinking_level, availability })
+        (
+            name.clone(),
+            HarnessChoice {
+                model,
+                thinking_level,
+                availability,
+            },
+        )
     });
     ContractConfig {
         roles: roles.collect(),
         harnesses: harnesses.collect(),
-        limits: RunLimits { run_timeout_ms: Some(config.limits.run_timeout_ms) },
+        limits: RunLimits {
+            run_timeout_ms: Some(config.limits.run_timeout_ms),
+        },
     }
 }
 
@@ -64,8 +81,11 @@ mod tests {
             let choices = choices(&config, |name| secrets.contains(&name));
             ["default", "far", "gone"].map(|name| choices.harnesses[name].availability)
         };
-        let (ready, missing, unknown) =
-            (Availability::Ready, Availability::SecretMissing, Availability::ModelUnknown);
+        let (ready, missing, unknown) = (
+            Availability::Ready,
+            Availability::SecretMissing,
+            Availability::ModelUnknown,
+        );
         assert_eq!(found(&[]), [ready, missing, unknown]);
         assert_eq!(found(&["FAR_KEY"]), [ready, ready, unknown]);
     }

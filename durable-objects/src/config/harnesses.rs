@@ -47,5 +47,8 @@ pub(super) fn read_role(
             false => Err(at.problem(format!("no harness is named \"{name}\""))),
         }
     })?;
-    Ok(Role { instructions, harness })
+    Ok(Role {
+        instructions,
+        harness,
+    })
 }

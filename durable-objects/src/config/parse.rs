@@ -69,9 +69,13 @@ fn read_catalog(at: &At<'_>) -> Result<Rc<Catalog>, ConfigError> {
 fn read_settings(at: &At<'_>) -> Result<Settings, ConfigError> {
     for (name, at) in at.named()? {
         let alone = Json::object([(name, at.json().clone())]);
-        alone.to_typed::<Settings>().map_err(|error| at.problem(error.to_string()))?;
+        alone
+            .to_typed::<Settings>()
+            .map_err(|error| at.problem(error.to_string()))?;
     }
-    at.json().to_typed().map_err(|error| at.problem(error.to_string()))
+    at.json()
+        .to_typed()
+        .map_err(|error| at.problem(error.to_string()))
 }
 
 fn each<'a, T>(
@@ -119,9 +123,18 @@ mod tests {
         let config = parse(&shipped()).unwrap();
         assert_eq!(config.limits, Limits::default());
         assert_eq!(config.settings, Settings::default());
-        assert_eq!(config.catalog.model("scripted", "small").unwrap().context_window, 4000);
-        assert_eq!(config.harnesses["default"].model, ModelRef::parse("scripted/echo").unwrap());
-        assert_eq!(config.roles.keys().collect::<Vec<_>>(), ["explorer", "reviewer", "worker"]);
+        assert_eq!(
+            config.catalog.model("scripted", "small").unwrap().context_window,
+            4000
+        );
+        assert_eq!(
+            config.harnesses["default"].model,
+            ModelRef::parse("scripted/echo").unwrap()
+        );
+        assert_eq!(
+            config.roles.keys().collect::<Vec<_>>(),
+            ["explorer", "reviewer", "worker"]
+        );
     }
 
     #[test]

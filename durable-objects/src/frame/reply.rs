@@ -17,7 +17,10 @@ pub enum Reply {
     /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`).
     Written { body: Json, head: String },
     /// JSON text that is still being made: a foreground call. What fails from here on is part of that text.
-    Waiting { answer: LocalBoxFuture<'static, String>, format: Format },
+    Waiting {
+        answer: LocalBoxFuture<'static, String>,
+        format: Format,
+    },
     /// Committed batches as they come.
     Events(Box<dyn FrameSource>),
     /// Everything of the session was deleted.

@@ -64,7 +64,11 @@ async fn send(
         Some(body) => read(body, connection).boxed_local(),
         None => futures::stream::empty().boxed_local(),
     };
-    Ok(HttpResponse { status: answer.status(), headers, body })
+    Ok(HttpResponse {
+        status: answer.status(),
+        headers,
+        body,
+    })
 }
 
 fn init(request: &HttpRequest, connection: &Connection) -> Result<web_sys::RequestInit, TransportError> {

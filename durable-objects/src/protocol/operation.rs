@@ -14,7 +14,10 @@ pub enum Operation {
     /// Deletes everything of the session.
     DeleteSession,
     /// Conversations, oldest first.
-    ListConversations { cursor: Option<String>, limit: Option<u32> },
+    ListConversations {
+        cursor: Option<String>,
+        limit: Option<u32>,
+    },
     /// A new conversation; body `{agent?, remoteTools?}`.
     CreateConversation,
     /// One conversation with its resolved agent and usage.
@@ -28,7 +31,10 @@ pub enum Operation {
     /// Admits the input or write in the body.
     Submit { conversation: ConversationKey },
     /// One submission; held back until it settled or `wait_seconds` passed.
-    GetSubmission { submission: SubmissionId, wait_seconds: Option<u32> },
+    GetSubmission {
+        submission: SubmissionId,
+        wait_seconds: Option<u32>,
+    },
     /// Takes a queued submission back.
     AbortSubmission { submission: SubmissionId },
     /// A page of the transcript.
@@ -39,9 +45,15 @@ pub enum Operation {
         order: Option<Order>,
     },
     /// The context derived from the transcript, up to `at` or now.
-    GetContext { conversation: ConversationKey, at: Option<EntryId> },
+    GetContext {
+        conversation: ConversationKey,
+        at: Option<EntryId>,
+    },
     /// The event stream, or its snapshot, by what the client accepts. `after` is the position it holds.
-    WatchEvents { conversation: ConversationKey, after: Option<String> },
+    WatchEvents {
+        conversation: ConversationKey,
+        after: Option<String>,
+    },
     /// Live tasks.
     ListTasks,
     /// One task.

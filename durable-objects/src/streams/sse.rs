@@ -76,8 +76,15 @@ mod tests {
 
     #[test]
     fn frames_and_ends_are_events() {
-        let frame = Frame { kind: FrameKind::Snapshot, id: "a-1".into(), data: r#"{"x":"\n"}"#.into() };
-        assert_eq!(encode(&frame), "event: snapshot\nid: a-1\ndata: {\"x\":\"\\n\"}\n\n");
+        let frame = Frame {
+            kind: FrameKind::Snapshot,
+            id: "a-1".into(),
+            data: r#"{"x":"\n"}"#.into(),
+        };
+        assert_eq!(
+            encode(&frame),
+            "event: snapshot\nid: a-1\ndata: {\"x\":\"\\n\"}\n\n"
+        );
         assert_eq!(end("deleted"), "event: end\ndata: {\"reason\":\"deleted\"}\n\n");
     }
 }

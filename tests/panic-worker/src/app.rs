@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_delta::Json;
+use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
-use tidehold_durable_objects::protocol::OperationError;
+use tidehold_durable_objects::protocol::{Call, Operation, OperationError};
 use tidehold_durable_objects::streams::Frame;
 
 pub struct PanicApp;
@@ -32,10 +33,13 @@ pub enum PanicOperation {
     PanicLater { ms: u32 },
     /// Panics inside a transaction.
     PanicInTransaction,
+    /// An operation of the product, on the product's session in the same object.
+    Product { operation: Operation, body: String },
 }
 
 pub struct PanicSession {
     pub platform: Platform,
+    pub product: Rc<OpenSession>,
     pub calls: Cell<u32>,
     pub steps: Cell<u32>,
     pub streams: RefCell<Vec<UnboundedSender<Frame>>>,
@@ -47,7 +51,14 @@ impl App for PanicApp {
 
     async fn open(platform: Platform) -> Result<PanicSession, OperationError> {
         work::create_table(&platform);
-        Ok(PanicSession { platform, calls: Cell::new(0), steps: Cell::new(0), streams: RefCell::default() })
+        let product = Rc::new(SessionApp::open(platform.clone()).await?);
+        Ok(PanicSession {
+            platform,
+            product,
+            calls: Cell::new(0),
+            steps: Cell::new(0),
+            streams: RefCell::default(),
+        })
     }
 
     async fn perform(
@@ -67,16 +78,24 @@ impl App for PanicApp {
             }
             PanicOperation::PanicLater { ms } => work::panic_later(&session, ms),
             PanicOperation::PanicInTransaction => work::panic_in_transaction(&session),
+            PanicOperation::Product { operation, body } => {
+                let Call { caller, session: name, accept, if_incarnation, request_id, traceparent, .. } = request.call;
+                let call = Call { operation, caller, session: name, accept, if_incarnation, request_id, traceparent };
+                return SessionApp::perform(Rc::clone(&session.product), Request { call, body }).await;
+            }
         }
         Ok(Reply::Json(Json::object([
-            ("stored", work::recall(&session).map_or(Json::Null, |text| Json::from(text.as_str()))),
+            (
+                "stored",
+                work::recall(&session).map_or(Json::Null, |text| Json::from(text.as_str())),
+            ),
             ("calls", Json::from(session.calls.get())),
             ("steps", Json::from(session.steps.get())),
             ("readers", Json::from(work::readers(&session))),
         ])))
     }
 
-    async fn alarm(_session: Rc<PanicSession>) -> Result<(), String> {
-        Ok(())
+    async fn alarm(session: Rc<PanicSession>) -> Result<(), String> {
+        SessionApp::alarm(Rc::clone(&session.product)).await
     }
 }

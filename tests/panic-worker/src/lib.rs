@@ -8,10 +8,12 @@ mod work;
 use app::{PanicApp, PanicOperation};
 use std::panic::AssertUnwindSafe;
 use tidehold_durable_objects::frame::Frame;
-use tidehold_durable_objects::protocol::{Accept, CALL, Call, Caller, Code, OUTCOME, OperationError, to_ascii_json};
+use tidehold_durable_objects::protocol::{
+    Accept, CALL, Call, Caller, Code, OUTCOME, OperationError, to_ascii_json,
+};
 use worker::{
-    Context, DurableObject, Env, Error, Headers, Method, Request, RequestInit, Response, Result, State, WebSocket,
-    WebSocketIncomingMessage, durable_object, event,
+    Context, DurableObject, Env, Error, Headers, Method, Request, RequestInit, Response, Result, State,
+    WebSocket, WebSocketIncomingMessage, durable_object, event,
 };
 
 #[durable_object]
@@ -21,7 +23,9 @@ pub struct PanicObject {
 
 impl DurableObject for PanicObject {
     fn new(state: State, env: Env) -> Self {
-        Self { frame: AssertUnwindSafe(Frame::new(state, env)) }
+        Self {
+            frame: AssertUnwindSafe(Frame::new(state, env)),
+        }
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
@@ -40,7 +44,13 @@ impl DurableObject for PanicObject {
         Ok(())
     }
 
-    async fn websocket_close(&self, _socket: WebSocket, _code: usize, _reason: String, _clean: bool) -> Result<()> {
+    async fn websocket_close(
+        &self,
+        _socket: WebSocket,
+        _code: usize,
+        _reason: String,
+        _clean: bool,
+    ) -> Result<()> {
         Ok(())
     }
 
@@ -56,9 +66,13 @@ async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Resp
     let operation: PanicOperation = request.json().await?;
     let call = Call {
         operation,
-        caller: Caller { project: "test".to_owned(), subject: None, rate_limited: false },
+        caller: Caller {
+            project: "test".to_owned(),
+            subject: None,
+            rate_limited: false,
+        },
         session: session.clone(),
-        accept: Accept::Json,
+        accept: Accept::EventStream,
         if_incarnation: None,
         request_id: String::new(),
         traceparent: None,
@@ -68,7 +82,11 @@ async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Resp
     let mut init = RequestInit::new();
     init.with_method(Method::Post).with_headers(headers);
     let request = Request::new_with_init("https://session.internal/", &init)?;
-    let mut answer = env.durable_object("SESSIONS")?.get_by_name(&session)?.fetch_with_request(request).await?;
+    let mut answer = env
+        .durable_object("SESSIONS")?
+        .get_by_name(&session)?
+        .fetch_with_request(request)
+        .await?;
     if answer.headers().get(OUTCOME)?.as_deref() != Some("error") {
         return Ok(answer);
     }

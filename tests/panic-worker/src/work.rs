@@ -20,17 +20,29 @@ struct Row {
 
 pub fn create_table(platform: &Platform) {
     let sql = platform.state.storage().sql();
-    sql.exec("CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY, text TEXT)", None).unwrap();
+    sql.exec(
+        "CREATE TABLE IF NOT EXISTS memory (id INTEGER PRIMARY KEY, text TEXT)",
+        None,
+    )
+    .unwrap();
 }
 
 pub fn remember(session: &PanicSession, text: &str) {
     let sql = session.platform.state.storage().sql();
-    sql.exec("INSERT OR REPLACE INTO memory VALUES (1, ?)", Some(vec![text.into()])).unwrap();
+    sql.exec(
+        "INSERT OR REPLACE INTO memory VALUES (1, ?)",
+        Some(vec![text.into()]),
+    )
+    .unwrap();
 }
 
 pub fn recall(session: &PanicSession) -> Option<String> {
     let sql = session.platform.state.storage().sql();
-    let rows: Vec<Row> = sql.exec("SELECT text FROM memory", None).unwrap().to_array().unwrap();
+    let rows: Vec<Row> = sql
+        .exec("SELECT text FROM memory", None)
+        .unwrap()
+        .to_array()
+        .unwrap();
     rows.into_iter().next().map(|row| row.text)
 }
 
@@ -46,7 +58,10 @@ pub fn run(session: &Rc<PanicSession>) {
             running.steps.set(running.steps.get() + 1);
             let frame = frame(FrameKind::Batch, running.steps.get());
             // A reader that is gone leaves the list.
-            running.streams.borrow_mut().retain(|stream| stream.unbounded_send(frame.clone()).is_ok());
+            running
+                .streams
+                .borrow_mut()
+                .retain(|stream| stream.unbounded_send(frame.clone()).is_ok());
         }
     };
     host.spawn(steps.boxed_local());
@@ -54,20 +69,30 @@ pub fn run(session: &Rc<PanicSession>) {
 
 pub fn watch(session: &PanicSession) -> Reply {
     let (sender, receiver) = mpsc::unbounded();
-    sender.unbounded_send(frame(FrameKind::Snapshot, session.steps.get())).unwrap();
+    sender
+        .unbounded_send(frame(FrameKind::Snapshot, session.steps.get()))
+        .unwrap();
     session.streams.borrow_mut().push(sender);
     Reply::Events(Box::new(Steps(receiver)))
 }
 
 pub fn readers(session: &PanicSession) -> u32 {
-    session.streams.borrow().iter().filter(|stream| !stream.is_closed()).count() as u32
+    session
+        .streams
+        .borrow()
+        .iter()
+        .filter(|stream| !stream.is_closed())
+        .count() as u32
 }
 
 struct Steps(UnboundedReceiver<Frame>);
 
 impl FrameSource for Steps {
     fn next(&mut self) -> LocalBoxFuture<'_, Next> {
-        self.0.next().map(|frame| frame.map_or(Next::End("dropped"), Next::Frame)).boxed_local()
+        self.0
+            .next()
+            .map(|frame| frame.map_or(Next::End("dropped"), Next::Frame))
+            .boxed_local()
     }
 }
 
@@ -105,5 +130,9 @@ impl FrameSource for Steps {
     }
 }
 fn frame(kind: FrameKind, step: u32) -> Frame {
-    Frame { kind, id: format!("test-{step}").into(), data: step.to_string().into() }
+    Frame {
+        kind,
+        id: format!("test-{step}").into(),
+        data: step.to_string().into(),
+    }
 }

@@ -12,7 +12,7 @@ pub mod invariant;
 pub mod plan;
 pub mod reconcile;
 pub mod reserve;
-pub mod sabotage;
+pub(crate) mod sabotage;
 pub mod scope;
 pub mod state;
 pub mod step;

@@ -48,11 +48,12 @@ impl Inner {
     async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<(), SessionError> {
         self.load().await?;
         let actions = reconcile(&self.state.borrow());
-        if self.state.borrow().stage == Stage::Restarting {
-            self.state.borrow_mut().stage = Stage::Running;
-        }
         if !actions.is_empty() {
             return self.perform_reconcile(tx, actions).await;
+        }
+        // Only now is every restart mark set, however many commits they took.
+        if self.state.borrow().stage == Stage::Restarting {
+            self.state.borrow_mut().stage = Stage::Running;
         }
         let reservations = self.decide_reservations();
         if reservations.is_empty() {

@@ -150,9 +150,13 @@ impl Actor {
         input: Fate,
     ) -> Result<Option<TaskId>, SessionError> {
         if random.percent(60) {
-            return create(tx, self, &input, TaskOptions::owned_by(record.id))
-                .await
-                .map(Some);
+            let options = TaskOptions::owned_by(record.id);
+            let options = if random.percent(15) {
+                options.abandon_on_restart()
+            } else {
+                options
+            };
+            return create(tx, self, &input, options).await.map(Some);
         }
         let owned = tx
             .create_conversation(ConversationOwnership::Task(record.id))

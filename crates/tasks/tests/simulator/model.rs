@@ -18,6 +18,8 @@ struct Inner {
     /// Tasks of which a phase ran since the last crash.
     warm: BTreeSet<TaskId>,
     poked: BTreeSet<TaskId>,
+    /// Live at a crash and meant to be abandoned by it.
+    abandoned: BTreeSet<TaskId>,
     /// Effects done since the last crash.
     effects: BTreeSet<(TaskId, u64)>,
     breaches: Vec<String>,
@@ -134,6 +136,9 @@ impl Model {
                 model.breach(format!("task {} has another outcome after the crash", record.id));
             }
             model.tasks.insert(record.id, record.clone());
+            if record.abandon_on_restart && record.is_live() {
+                model.abandoned.insert(record.id);
+            }
         }
     }
 
@@ -159,6 +164,11 @@ impl Model {
         };
         if record.abort_requested {
             model.breach(format!("a phase of task {id} started after its abort mark"));
+        }
+        if model.abandoned.contains(&id) {
+            model.breach(format!(
+                "a phase of the abandoned task {id} started after a restart"
+            ));
         }
     }
 

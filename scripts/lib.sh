@@ -21,13 +21,23 @@ export WRANGLER_HIDE_BANNER=true CARGO_TERM_PROGRESS_WHEN=never
 say() { printf '\n\033[1m==> %s\033[0m\n' "$*"; }
 fail() { printf '\n\033[31merror:\033[0m %s\n' "$*" >&2; exit 1; }
 
+# In the background of a step. Takes its sleeper along when it is ended, or a pipe behind the script would stay open.
+tick() {
+  trap 'kill "$sleeper"; exit' TERM
+  while :; do
+    sleep 10 & sleeper=$!
+    wait "$sleeper"
+    printf '    … %s: %d s\n' "$1" "$((SECONDS - $2))"
+  done
+}
+
 # step TITLE COMMAND...: runs the command with its output, says every ten seconds that it still runs, and how long it
 # took. Fails the script when the command fails.
 step() {
   local title="$1" started=$SECONDS ticker status=0
   shift
   say "$title"
-  ( while sleep 10; do printf '    … %s: %d s\n' "$title" "$((SECONDS - started))"; done ) &
+  tick "$title" "$started" &
   ticker=$!
   "$@" </dev/null || status=$?
   kill "$ticker" 2>/dev/null || true

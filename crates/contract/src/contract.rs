@@ -15,7 +15,7 @@ use tidehold_delta::{Json, Text};
 use tidehold_harness::Harness;
 use tidehold_session::SessionError;
 use tidehold_session::host::Millis;
-use tidehold_session::ids::TaskId;
+use tidehold_session::ids::{ConversationId, TaskId};
 
 /// The contract tools over an open harness. One a session, for as long as it is open.
 pub struct Contract {
@@ -52,6 +52,8 @@ pub struct Launched {
     pub run_id: Text,
     /// The anchor.
     pub task_id: TaskId,
+    /// The child's conversation, whose events tell how it goes.
+    pub conversation_id: ConversationId,
 }
 
 impl Pending {
@@ -145,11 +147,13 @@ impl Contract {
 
     async fn delegate(&self, input: &DelegateInput, at: Millis) -> Result<Begun, Stop> {
         let launch = Launch::plan(&self.config, input, at)?;
-        let task_id = delegate::launch(&self.harness, launch).await?;
+        let registered = delegate::launch(&self.harness, launch).await?;
+        let task_id = registered.anchor;
         let runs = Runs::of(&self.harness).await?;
         if input.background != Some(true) {
             let run_id = run_id::of_task(task_id, &runs.incarnation).into();
-            return Ok(Begun::Pending(Pending(Wait::Run(Launched { run_id, task_id }))));
+            let launched = Launched { run_id, task_id, conversation_id: registered.conversation };
+            return Ok(Begun::Pending(Pending(Wait::Run(launched))));
         }
         let run = runs.expect(task_id).await?;
         Ok(Begun::Settled(delegate::accepted(&runs, &run, at).await?))

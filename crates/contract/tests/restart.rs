@@ -2,9 +2,12 @@
 
 mod support;
 
-use support::{Bench, START, at, rows, text_at};
-use tidehold_contract::run;
+use std::rc::Rc;
+use support::{Bench, START, at, delegation, rows, text_at};
+use tidehold_contract::{CallError, run};
 use tidehold_delta::json;
+use tidehold_storage::fault::{CommitFault, Countdown};
+use tidehold_storage::memory::MemoryStorage;
 
 #[test]
 fn a_run_interrupted_in_the_middle_of_its_stream_finishes() {
@@ -85,4 +88,33 @@ fn aborting_a_blocked_run_tells_that_no_code_ran() {
     assert_eq!(text_at(&row, "state.outcome"), "cancelled");
     assert_eq!(text_at(&row, "state.reason"), "missing_task");
     assert!(at(&row, "conversationId").as_u64().is_some(), "found through its owner");
+}
+
+#[test]
+fn a_crash_at_any_commit_leaves_a_whole_run_or_none() {
+    for fault in [CommitFault::Before, CommitFault::After] {
+        for allowed in 0..12 {
+            let storage = MemoryStorage::new("incarnation-one");
+            let faulty = Rc::new(Countdown::new(storage.reopen()));
+            faulty.allow_commits(Some(allowed), fault);
+            let config = Rc::new(support::config());
+            let mut bench = Bench::on(faulty, storage, START, config, run::install);
+            let arguments = delegation("@wait 100\n@say done");
+            match bench.run(async move |contract| contract.call("external_delegate", &arguments).await) {
+                Ok(result) => assert!(!result.is_error(), "{}", result.receipt),
+                Err(CallError::Session(error)) => assert!(error.is_fatal(), "{error}"),
+                Err(other) => panic!("{other}"),
+            }
+            let mut bench = bench.crash();
+            bench.harness.resume();
+            bench.runtime.advance(60_000);
+            assert_eq!(bench.harness.scheduler().inspect().len(), 0);
+            let listed = rows(&bench.runs(json!({ "action": "list" })).receipt);
+            assert!(listed.len() <= 1);
+            for run in listed {
+                assert_eq!(text_at(&run, "state.outcome"), "succeeded", "after {allowed} commits");
+                assert_eq!(bench.read(text_at(&run, "runId"), "final", 64).concat(), "done");
+            }
+        }
+    }
 }

@@ -303,6 +303,10 @@ fn a_run_that_nothing_can_continue_is_not_live() {
     }
     let output = bench.inspect(&id, "output");
     assert_eq!(text_at(&output.receipt, "data.outputStatus"), "interrupted");
+    let any = json!({ "action": "wait", "mode": "any", "runIds": [id.as_str(), done.as_str()] });
+    assert_eq!(at(&bench.runs(any).receipt, "data.pending"), &json!([id.as_str()]));
+    let all = json!({ "action": "wait", "runIds": [id.as_str(), done.as_str()] });
+    assert_eq!(bench.code(Tool::Runs, all), "run_not_live");
     assert_eq!(bench.read(&done, "final", 64).concat(), "y");
 }
 

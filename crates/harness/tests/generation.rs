@@ -222,3 +222,21 @@ fn usage_counts_failed_and_aborted_attempts() {
     assert_eq!((spent.get("input").unwrap().as_u64(), spent.get("output").unwrap().as_u64()), (Some(17), Some(7)));
     let _ = (echo(), input("unused"));
 }
+
+#[test]
+fn ten_crashes_in_mid_stream_still_end_in_one_answer_and_do_not_back_off() {
+    let mut bench = Bench::new();
+    let id = bench.submit("@pace 60\n@repeat 20 tide").id;
+    for _ in 0..10 {
+        bench.runtime.advance(500);
+        bench = bench.crash();
+        let wake = bench.alarm.0.get().expect("unsettled work has a wake");
+        assert!(wake <= bench.runtime.host().now() + 10_000, "interrupted work that advances is not put off");
+        bench.harness.scheduler().on_alarm();
+    }
+    bench.drain();
+    assert_eq!(status(&bench.submission(id)), "done");
+    let transcript = bench.transcript();
+    assert_eq!(transcript.iter().filter(|line| line.starts_with("pi.assistant[aborted]")).count(), 10);
+    assert_eq!(transcript.iter().filter(|line| line.starts_with("pi.assistant[stop]")).count(), 1);
+}

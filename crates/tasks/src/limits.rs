@@ -9,9 +9,6 @@ pub const WATCHDOG_MS: Millis = 10_000;
 /// Opens without progress that still wake at once: one or two are ordinary deploys and evictions.
 pub const PATIENT_OPENS: u32 = 2;
 
-/// First back-off once opens make no progress; doubles with each further open.
-pub const FIRST_BACKOFF_MS: Millis = 30_000;
-
 /// The longest back-off: a poisoned session costs at most a start an hour, and a repaired one recovers within it.
 pub const MAX_BACKOFF_MS: Millis = 3_600_000;
 

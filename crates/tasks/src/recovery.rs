@@ -1,6 +1,6 @@
 //! Opens without progress, counted durably, so that a session that breaks its object backs off (invariant 6).
 
-use crate::limits::{FIRST_BACKOFF_MS, MAX_BACKOFF_MS, PATIENT_OPENS};
+use crate::limits::{MAX_BACKOFF_MS, PATIENT_OPENS};
 use tidehold_delta::{Json, json};
 use tidehold_session::documents::{DocDef, Scope, Semantics};
 use tidehold_session::host::Millis;
@@ -34,12 +34,12 @@ pub(crate) async fn write(tx: &Tx, opens: u32) -> Result<(), SessionError> {
     Ok(())
 }
 
-/// How far the alarm backs off after so many opens; 0 while patience lasts.
-pub fn backoff(opens: u32) -> Millis {
+/// How far the alarm backs off after so many opens; 0 while patience lasts, then twice the watchdog, doubling.
+pub fn backoff(opens: u32, watchdog: Millis) -> Millis {
     match opens.checked_sub(PATIENT_OPENS + 1) {
         None => 0,
         // Beyond 16 doublings the cap holds anyway.
-        Some(doublings) => (FIRST_BACKOFF_MS << doublings.min(16)).min(MAX_BACKOFF_MS),
+        Some(doublings) => watchdog.saturating_mul(2 << doublings.min(16)).min(MAX_BACKOFF_MS),
     }
 }
 
@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn the_back_off_starts_with_the_third_open_and_ends_at_an_hour() {
-        let minutes: Vec<_> = (0..12).map(|opens| backoff(opens) / 1_000).collect();
-        assert_eq!(minutes, [0, 0, 0, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
-        assert_eq!(backoff(u32::MAX), MAX_BACKOFF_MS);
+        let seconds: Vec<_> = (0..13).map(|opens| backoff(opens, 10_000) / 1_000).collect();
+        assert_eq!(seconds, [0, 0, 0, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
+        assert_eq!(backoff(u32::MAX, 10_000), MAX_BACKOFF_MS);
     }
 }

@@ -257,7 +257,7 @@ fn opens_without_progress_back_off_and_progress_resets_them() {
         // The alarm runs the task, which then takes the object down before it commits anything.
         bench.scheduler.on_alarm();
     }
-    assert_eq!(distances, [0, 0, 30_000, 60_000, 120_000, 240_000]);
+    assert_eq!(distances, [0, 0, 20_000, 40_000, 80_000, 160_000]);
     bench.settle();
     assert_eq!(
         bench.last_alarm(),

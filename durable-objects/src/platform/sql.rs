@@ -104,10 +104,14 @@ fn failed(thrown: JsValue) -> SqlError {
     SqlError(describe(&thrown))
 }
 
+/// The largest integer of the schema: one above the largest id, as the mark of an exhausted id space. A double is exact
+/// up to and including it.
+const LARGEST: f64 = js_sys::Number::MAX_SAFE_INTEGER + 1.0;
+
 fn js_param(param: &Param<'_>) -> JsValue {
     match param {
         Param::Null => JsValue::NULL,
-        // Every integer of the schema is within ±(2^53-1).
+        // Exact: every integer of the schema is within ±LARGEST.
         Param::Integer(number) => JsValue::from_f64(*number as f64),
         Param::Text(text) => JsValue::from_str(text),
         Param::Blob(bytes) => Uint8Array::from(*bytes).into(),
@@ -126,7 +130,7 @@ fn read_cell(cell: &JsValue) -> Result<Value, SqlError> {
         return Ok(Value::Text(text));
     }
     if let Some(number) = cell.as_f64() {
-        return match number.fract() == 0.0 && number.abs() <= js_sys::Number::MAX_SAFE_INTEGER {
+        return match number.fract() == 0.0 && number.abs() <= LARGEST {
             true => Ok(Value::Integer(number as i64)),
             false => Err(SqlError(format!("{number} is no integer of the schema"))),
         };

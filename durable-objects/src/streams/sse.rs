@@ -26,10 +26,11 @@ pub enum Next {
 /// Carries the frames of `source` to the reader until either is gone. A session that fails or is deleted says so in a
 /// last event.
 pub async fn carry(source: Box<dyn FrameSource>, body: Body, life: Life) {
-    let ended = match select(pin!(deliver(source, &body)), life.until_end()).await {
-        Either::Left((ended, _)) => ended,
-        // A write may still wait for a slow reader; the end is queued behind it.
-        Either::Right((reason, _)) => Ok(reason.name()),
+    // The life first: when the session ends, its sources end too, for reasons that mean nothing to the reader. A write
+    // may then still wait for a slow reader; the end is queued behind it.
+    let ended = match select(life.until_end(), pin!(deliver(source, &body))).await {
+        Either::Left((reason, _)) => Ok(reason.name()),
+        Either::Right((ended, _)) => ended,
     };
     if let Ok(reason) = ended {
         let written = body.write(&end(reason));

@@ -68,7 +68,7 @@ pub fn run(session: &Rc<PanicSession>) {
 }
 
 pub fn watch(session: &PanicSession) -> Reply {
-    let (sender, receiver) = mpsc::unbounded();
+    let (sender, receiver) = unbounded();
     sender
         .unbounded_send(frame(FrameKind::Snapshot, session.steps.get()))
         .unwrap();
@@ -121,14 +121,6 @@ pub fn panic_in_transaction(session: &PanicSession) {
     outcome.expect("the transaction holds");
 }
 
-struct Steps(UnboundedReceiver<Frame>);
-
-impl FrameSource for Steps {
-    fn next(&mut self) -> LocalBoxFuture<'_, Next> {
-        let next = self.0.next();
-        async move { next.await.map_or(Next::End("session_closed"), Next::Frame) }.boxed_local()
-    }
-}
 fn frame(kind: FrameKind, step: u32) -> Frame {
     Frame {
         kind,

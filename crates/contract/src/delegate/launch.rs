@@ -61,12 +61,19 @@ fn agent(selection: &Selection<'_>) -> AgentChange {
     }
 }
 
-/// Commits the launch and lets it run. Answers the anchor.
-pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<TaskId, Stop> {
+/// A run that is registered.
+pub(crate) struct Registered {
+    pub anchor: TaskId,
+    /// The child's conversation.
+    pub conversation: ConversationId,
+}
+
+/// Commits the launch and lets it run.
+pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<Registered, Stop> {
     harness.resume();
     let settings = harness.settings();
     let parent = launch.parent;
-    let committed: Result<TaskId, HarnessError> = harness
+    let committed: Result<Registered, HarnessError> = harness
         .session()
         .commit(async move |tx: Tx| {
             if tx.conversation(launch.parent).await?.is_none() {
@@ -90,7 +97,7 @@ pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<TaskId, 
             let checkpoint = Checkpoint::Watch { child, deadline: launch.deadline };
             let checkpoint = Json::from_serialize(&checkpoint).map_err(unwritable)?;
             tx.set_initial_checkpoint(anchor, checkpoint)?;
-            Ok(anchor)
+            Ok(Registered { anchor, conversation: child.conversation })
         })
         .await;
     committed.map_err(|error| refusal(error, parent))

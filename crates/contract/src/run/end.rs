@@ -90,9 +90,9 @@ async fn failed(
 
 /// A detail as text, without secrets and short enough for a list row.
 pub(crate) fn readable(detail: &Json) -> Text {
-    let text = detail.as_str().map_or_else(|| detail.to_string(), str::to_owned);
-    let redacted = redact::text(&text);
-    redacted.get(..boundary_at_most(&redacted, DETAIL_BYTES)).unwrap_or_default().into()
+    let redacted = redact::value(detail).value;
+    let text = redacted.as_str().map_or_else(|| redacted.to_string(), str::to_owned);
+    text.get(..boundary_at_most(&text, DETAIL_BYTES)).unwrap_or_default().into()
 }
 
 impl End {

@@ -144,8 +144,9 @@ async fn diagnostics(runs: &Runs<'_>, run: &Found) -> Result<Viewed, SessionErro
         append(&mut text, &redact::text(&end.sentence()));
         if let Some(child) = child {
             let usage = session.snapshot(&USAGE, child.conversation).await?;
-            if let Some(models) = usage.as_ref().and_then(|usage| usage.get("models")) {
-                append(&mut text, &format!("Usage by model: {}", redact::value(models).value));
+            let models = usage.as_ref().and_then(|usage| usage.get("models")?.as_object());
+            for (model, spent) in models.into_iter().flat_map(|models| models.iter()) {
+                append(&mut text, &redact::text(&format!("Usage of {model}: {spent}")));
             }
         }
     }

@@ -29,8 +29,10 @@ use tidehold_session::ids::TaskId;
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     ids: Vec<Text>,
-    /// Anchors of the runs that have not ended.
+    /// Anchors of the runs under way.
     open: Vec<TaskId>,
+    /// How many of them must end.
+    enough: usize,
     mode: Mode,
     limit_bytes: usize,
     deadline: Option<Millis>,
@@ -38,18 +40,30 @@ pub(crate) struct Waiting {
 
 /// Looks every target up first: a wait for something unknown or abandoned would not end.
 pub(super) async fn begin(runs: &Runs<'_>, wait: Wait, at: Millis) -> Result<Waiting, Stop> {
-    let mut open = Vec::new();
+    let (mut open, mut ended, mut interrupted) = (Vec::new(), false, false);
     for id in &wait.ids {
         let run = find(runs, id).await?;
         match run.standing {
-            Standing::Interrupted => return Err(not_live().into()),
+            Standing::Interrupted => interrupted = true,
             Standing::Queued | Standing::Running => open.push(run.record.id),
-            Standing::Ended(_) => {}
+            Standing::Ended(_) => ended = true,
         }
     }
+    let hopeless = match wait.mode {
+        Mode::All => interrupted,
+        Mode::Any => interrupted && open.is_empty() && !ended,
+    };
+    if hopeless {
+        return Err(not_live().into());
+    }
+    let enough = match wait.mode {
+        Mode::All => open.len(),
+        Mode::Any => usize::from(!ended),
+    };
     Ok(Waiting {
         ids: wait.ids,
         open,
+        enough,
         mode: wait.mode,
         limit_bytes: wait.limit_bytes,
         deadline: wait.timeout_ms.map(|timeout| at.saturating_add(timeout)),
@@ -68,14 +82,9 @@ impl Waiting {
     }
 
     async fn ended(&self, harness: &Harness) -> Result<(), SessionError> {
-        let enough = match self.mode {
-            // Something has ended already when fewer are open than were asked for.
-            Mode::Any => usize::from(self.open.len() == self.ids.len()),
-            Mode::All => self.open.len(),
-        };
         let mut open: Vec<_> =
             self.open.iter().map(|anchor| Box::pin(harness.scheduler().wait_for_task(*anchor))).collect();
-        for _ in 0..enough {
+        for _ in 0..self.enough {
             let (ended, _, rest) = select_all(open).await;
             ended?;
             open = rest;

@@ -62,10 +62,22 @@ impl Bench {
         config: Rc<ContractConfig>,
         install: impl FnOnce(&mut TaskRegistry) + 'static,
     ) -> Self {
+        let shared = Rc::new(storage.reopen());
+        Self::on(shared, storage, now, config, install)
+    }
+
+    /// Over `shared`, which `storage` is a handle of.
+    pub fn on(
+        shared: Rc<dyn Storage>,
+        storage: MemoryStorage,
+        now: Millis,
+        config: Rc<ContractConfig>,
+        install: impl FnOnce(&mut TaskRegistry) + 'static,
+    ) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, 7);
         let reports = Rc::new(RefCell::new(Vec::new()));
         let options = options(runtime.host(), Rc::clone(&reports));
-        let (shared, host): (Rc<dyn Storage>, _) = (Rc::new(storage.reopen()), runtime.host());
+        let host = runtime.host();
         let opened = runtime.run(async move { Harness::open(shared, host, options, install).await });
         let harness = opened.expect("open ends").expect("open succeeds");
         let contract = Rc::new(Contract::new(harness.clone(), Rc::clone(&config)));

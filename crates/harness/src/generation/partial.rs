@@ -90,8 +90,10 @@ impl Progress {
         let runtime = self.runtime.clone();
         let conversation = runtime.conversation_id();
         Some(Box::pin(async move {
+            let progress = runtime.clone();
             runtime
                 .commit(async move |tx, _| {
+                    progress.note_progress(&tx).await?;
                     let slot = tx.doc(&LIVE, conversation).await?.at("generation").at("message");
                     for edit in edits {
                         record(&slot, edit)?;

@@ -112,9 +112,9 @@ fn watch(before: Option<Millis>, inputs: AlarmInputs) -> Millis {
         scheduling,
     } = inputs;
     let distance = if scheduling {
-        watchdog.max(backoff(opens))
+        watchdog.max(backoff(opens, watchdog))
     } else {
-        backoff(opens)
+        backoff(opens, watchdog)
     };
     let latest = now.saturating_add(distance);
     // A paused session has a deadline rather than a watchdog: it is not pushed ahead.

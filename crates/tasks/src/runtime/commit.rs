@@ -79,7 +79,11 @@ impl Access {
             ..record.as_ref().clone()
         })
         .await?;
-        // The session makes progress: opens no longer count against it.
+        self.progressed(tx).await
+    }
+
+    /// The session makes progress: opens no longer count against it.
+    pub(super) async fn progressed(&self, tx: &Tx) -> Result<(), TaskFault> {
         if self.inner.state.borrow().opens > 0 {
             recovery::write(tx, 0).await?;
         }
@@ -111,6 +115,12 @@ impl Access {
 }
 
 impl<T: Task> Runtime<T> {
+    /// Says that this commit is progress although it leaves the checkpoint as it is: a published part of a long effect. A
+    /// session that gets so far each time it is opened is interrupted, not broken, and must not back off.
+    pub async fn note_progress(&self, tx: &Tx) -> Result<(), TaskFault> {
+        self.access.progressed(tx).await
+    }
+
     /// The first value ever proposed under this name: the candidate, or an earlier one. One gated commit; memos outlive
     /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are taken.
     pub async fn memo<V>(&self, name: &str, candidate: &V) -> Result<V, TaskFault>

@@ -139,8 +139,8 @@ fn a_paused_session_wakes_at_once_and_backs_off_from_the_third_open() {
     };
     check(paused(1, [task(2)]), Some(NOW));
     check(paused(2, [task(2)]), Some(NOW));
-    check(paused(3, [task(2)]), Some(NOW + 30_000));
-    check(paused(4, [task(2)]), Some(NOW + 60_000));
+    check(paused(3, [task(2)]), Some(NOW + 2 * WATCHDOG));
+    check(paused(4, [task(2)]), Some(NOW + 4 * WATCHDOG));
     check(paused(40, [task(2)]), Some(NOW + 3_600_000));
     check(
         paused(40, [task(2).recovered().wake(Wake::At(NOW + 9))]),

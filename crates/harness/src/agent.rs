@@ -57,13 +57,18 @@ pub enum Field {
 impl AgentChange {
     /// A change of the model alone.
     pub fn of_model(model: &ModelRef) -> Self {
-        Self { model: Field::Set(stored_model(model)), ..Self::default() }
+        Self {
+            model: Field::Set(stored_model(model)),
+            ..Self::default()
+        }
     }
 
     /// Reads the change a client sends (http.md): the model as `"provider/model"`, names for tools and extensions,
     /// `null` to clear.
     pub fn from_request(value: &Json) -> Result<Self, HarnessError> {
-        let members = value.as_object().ok_or_else(|| invalid("agent", "must be an object"))?;
+        let members = value
+            .as_object()
+            .ok_or_else(|| invalid("agent", "must be an object"))?;
         let mut change = Self::default();
         for (name, value) in members.iter() {
             let (field, read): (&mut Field, fn(&Json) -> Result<Json, HarnessError>) = match &**name {
@@ -76,14 +81,22 @@ impl AgentChange {
                 "cwd" => (&mut change.cwd, read_text),
                 _ => continue,
             };
-            *field = if value.is_null() { Field::Clear } else { Field::Set(read(value)?) };
+            *field = if value.is_null() {
+                Field::Clear
+            } else {
+                Field::Set(read(value)?)
+            };
         }
         Ok(change)
     }
 }
 
 /// Applies one change in any commit, including the creating one.
-pub async fn configure(tx: &Tx, conversation: ConversationId, change: &AgentChange) -> Result<(), SessionError> {
+pub async fn configure(
+    tx: &Tx,
+    conversation: ConversationId,
+    change: &AgentChange,
+) -> Result<(), SessionError> {
     let fields = [
         ("model", &change.model),
         ("thinkingLevel", &change.thinking_level),
@@ -115,11 +128,16 @@ fn stored_model(model: &ModelRef) -> Json {
 }
 
 fn invalid(path: &'static str, message: &str) -> HarnessError {
-    HarnessError::Invalid { path, message: message.to_owned() }
+    HarnessError::Invalid {
+        path,
+        message: message.to_owned(),
+    }
 }
 
 fn read_model(value: &Json) -> Result<Json, HarnessError> {
-    let text = value.as_str().ok_or_else(|| invalid("model", "must be a string \"provider/model\""))?;
+    let text = value
+        .as_str()
+        .ok_or_else(|| invalid("model", "must be a string \"provider/model\""))?;
     match text.split_once('/') {
         Some((provider, model_id)) if !provider.is_empty() && !model_id.is_empty() => Ok(Json::object([
             ("provider", Json::from(provider)),
@@ -132,36 +150,53 @@ fn read_model(value: &Json) -> Result<Json, HarnessError> {
 fn read_thinking_level(value: &Json) -> Result<Json, HarnessError> {
     match value.to_typed::<ThinkingLevel>() {
         Ok(_) => Ok(value.clone()),
-        Err(_) => {
-            Err(invalid("thinkingLevel", "must be one of off, minimal, low, medium, high, xhigh, max"))
-        }
+        Err(_) => Err(invalid(
+            "thinkingLevel",
+            "must be one of off, minimal, low, medium, high, xhigh, max",
+        )),
     }
 }
 
 fn read_text(value: &Json) -> Result<Json, HarnessError> {
-    value.as_str().map(|_| value.clone()).ok_or_else(|| invalid("agent", "must be a string or null"))
+    value
+        .as_str()
+        .map(|_| value.clone())
+        .ok_or_else(|| invalid("agent", "must be a string or null"))
 }
 
 /// An array of names, or an object of `add` and `remove` arrays.
 fn read_names_or_edit(value: &Json) -> Result<Json, HarnessError> {
     let names = |value: &Json| {
-        value.as_array().is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
+        value
+            .as_array()
+            .is_some_and(|items| items.iter().all(|item| item.as_str().is_some()))
     };
     let edit = |value: &Json| {
         value.as_object().is_some_and(|members| {
-            members.iter().all(|(name, list)| matches!(&**name, "add" | "remove") && names(list))
+            members
+                .iter()
+                .all(|(name, list)| matches!(&**name, "add" | "remove") && names(list))
         })
     };
     if names(value) || edit(value) {
         Ok(value.clone())
     } else {
-        Err(invalid("agent", "must be an array of names, or an object with add and remove"))
+        Err(invalid(
+            "agent",
+            "must be an array of names, or an object with add and remove",
+        ))
     }
 }
 
 /// Copies every stored field of one conversation's agent to another (spec 2.2, task-owned conversations).
-pub(crate) async fn configure_from(tx: &Tx, from: ConversationId, to: ConversationId) -> Result<(), SessionError> {
-    let Some(stored) = tx.peek(&AGENT, from).await? else { return Ok(()) };
+pub(crate) async fn configure_from(
+    tx: &Tx,
+    from: ConversationId,
+    to: ConversationId,
+) -> Result<(), SessionError> {
+    let Some(stored) = tx.peek(&AGENT, from).await? else {
+        return Ok(());
+    };
     let agent = tx.doc(&AGENT, to).await?;
     for (name, value) in stored.as_object().into_iter().flat_map(|members| members.iter()) {
         agent.at(name.clone()).set(value.clone())?;

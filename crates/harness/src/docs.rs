@@ -7,7 +7,9 @@ use tidehold_session::documents::{CheckpointInfo, DocDef, ForkPolicy, History, L
 pub static AGENT: DocDef = DocDef {
     kind: "pi.agent",
     version: 1,
-    semantics: Semantics::Conversation(History::Rewindable { fork: ForkPolicy::AsOf }),
+    semantics: Semantics::Conversation(History::Rewindable {
+        fork: ForkPolicy::AsOf,
+    }),
     initial: Json::empty_object,
     checkpoint_when: always,
 };
@@ -16,7 +18,9 @@ pub static AGENT: DocDef = DocDef {
 pub static LIVE: DocDef = DocDef {
     kind: "pi.live",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: Json::empty_object,
     checkpoint_when: nothing_runs,
 };
@@ -25,7 +29,9 @@ pub static LIVE: DocDef = DocDef {
 pub static INBOX: DocDef = DocDef {
     kind: "pi.inbox",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: empty_inbox,
     checkpoint_when: inbox_is_empty,
 };
@@ -34,7 +40,9 @@ pub static INBOX: DocDef = DocDef {
 pub static USAGE: DocDef = DocDef {
     kind: "pi.usage",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: empty_usage,
     checkpoint_when: always,
 };
@@ -43,7 +51,9 @@ pub static USAGE: DocDef = DocDef {
 pub static PROVIDER: DocDef = DocDef {
     kind: "pi.provider",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: no_provider_session,
     checkpoint_when: always,
 };
@@ -56,14 +66,19 @@ fn always(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
 fn nothing_runs(value: &Json, _: &[Op], _: CheckpointInfo) -> bool {
     let running = |list: &str| {
         value.get(list).and_then(Json::as_array).is_some_and(|slots| {
-            slots.iter().any(|slot| slot.get("status").and_then(Json::as_str) == Some("running"))
+            slots
+                .iter()
+                .any(|slot| slot.get("status").and_then(Json::as_str) == Some("running"))
         })
     };
     value.get("generation").is_none() && !running("tools") && !running("nestedTools")
 }
 
 fn inbox_is_empty(value: &Json, _: &[Op], _: CheckpointInfo) -> bool {
-    value.get("items").and_then(Json::as_array).is_none_or(|items| items.iter().next().is_none())
+    value
+        .get("items")
+        .and_then(Json::as_array)
+        .is_none_or(|items| items.iter().next().is_none())
 }
 
 fn empty_inbox() -> Json {

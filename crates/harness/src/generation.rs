@@ -88,7 +88,12 @@ pub(crate) type GenerationRuntime = Runtime<Generation>;
 
 /// Parks the task at `checkpoint` until `until`: a durable sleep that holds nothing in memory.
 pub(crate) fn parked(checkpoint: Checkpoint, until: Millis) -> Next<Checkpoint, GenerationResult> {
-    Next::Wait { checkpoint, on: Vec::new(), policy: JoinPolicy::AllSettled, until: Some(until) }
+    Next::Wait {
+        checkpoint,
+        on: Vec::new(),
+        policy: JoinPolicy::AllSettled,
+        until: Some(until),
+    }
 }
 
 /// A generation at its first phase, owned by the conversation.
@@ -127,13 +132,37 @@ impl Task for Generation {
     async fn run(&self, task: Running<Self>, runtime: GenerationRuntime) -> Result<(), TaskFault> {
         match task.checkpoint.clone() {
             Checkpoint::Prepare { attempt } => prepare::run(self, runtime, attempt).await,
-            Checkpoint::Request { attempt, model, thinking_level, stream_options, cutoff } => {
-                let pinned = request::Pinned { attempt, model, thinking_level, stream_options, cutoff };
+            Checkpoint::Request {
+                attempt,
+                model,
+                thinking_level,
+                stream_options,
+                cutoff,
+            } => {
+                let pinned = request::Pinned {
+                    attempt,
+                    model,
+                    thinking_level,
+                    stream_options,
+                    cutoff,
+                };
                 request::run(self, runtime, pinned).await
             }
             Checkpoint::Retry { attempt, until } => retry::run(runtime, attempt, until).await,
-            Checkpoint::Poll { attempt, model, cutoff, handle, poll_at } => {
-                let deferred = poll::Deferred { attempt, model, cutoff, handle, poll_at };
+            Checkpoint::Poll {
+                attempt,
+                model,
+                cutoff,
+                handle,
+                poll_at,
+            } => {
+                let deferred = poll::Deferred {
+                    attempt,
+                    model,
+                    cutoff,
+                    handle,
+                    poll_at,
+                };
                 poll::run(self, runtime, deferred).await
             }
             Checkpoint::Tools { assistant, .. } => round::finish(self, runtime, assistant).await,

@@ -87,7 +87,13 @@ impl Harness {
             },
         )
         .await?;
-        Ok(Self(Rc::new(Inner { session, scheduler, settings: options.settings, waits, events })))
+        Ok(Self(Rc::new(Inner {
+            session,
+            scheduler,
+            settings: options.settings,
+            waits,
+            events,
+        })))
     }
 
     /// The session below.

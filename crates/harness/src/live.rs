@@ -18,13 +18,19 @@ pub struct Run {
 
 /// The active run of a live document.
 pub fn run_of(live: &Json) -> Result<Option<Run>, SessionError> {
-    live.get("run").map(Json::to_typed).transpose().map_err(|error| malformed("pi.live.run", &error))
+    live.get("run")
+        .map(Json::to_typed)
+        .transpose()
+        .map_err(|error| malformed("pi.live.run", &error))
 }
 
 /// Makes `run` the active one.
 pub(crate) fn set_run(live: &Draft, run: &Run) -> Result<(), SessionError> {
     let inputs = Json::array(run.inputs.iter().map(|id| Json::from(*id)));
-    live.at("run").set(Json::object([("taskId", Json::from(run.task_id)), ("inputs", inputs)]))?;
+    live.at("run").set(Json::object([
+        ("taskId", Json::from(run.task_id)),
+        ("inputs", inputs),
+    ]))?;
     Ok(())
 }
 

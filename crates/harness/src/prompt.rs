@@ -14,14 +14,28 @@ const INSTRUCTIONS: &str = "instructions";
 /// The sections an agent asks for, rendered in order. Tagged, like every section that does not opt out.
 pub(crate) fn desired(agent: &AgentState) -> IndexMap<String, String> {
     let tagged = |text: &String| {
-        (INSTRUCTIONS.to_owned(), format!("<{INSTRUCTIONS}>\n{text}\n</{INSTRUCTIONS}>"))
+        (
+            INSTRUCTIONS.to_owned(),
+            format!("<{INSTRUCTIONS}>\n{text}\n</{INSTRUCTIONS}>"),
+        )
     };
-    agent.instructions.iter().filter(|text| !text.is_empty()).map(tagged).collect()
+    agent
+        .instructions
+        .iter()
+        .filter(|text| !text.is_empty())
+        .map(tagged)
+        .collect()
 }
 
 /// The one positional patch that turns the shown sections into the desired ones; `None` when they agree.
-pub(crate) fn plan(context: &[Message], desired: &IndexMap<String, String>, now: Timestamp) -> Option<Message> {
-    let shown = current_system_message(context).and_then(|message| message.sections).unwrap_or_default();
+pub(crate) fn plan(
+    context: &[Message],
+    desired: &IndexMap<String, String>,
+    now: Timestamp,
+) -> Option<Message> {
+    let shown = current_system_message(context)
+        .and_then(|message| message.sections)
+        .unwrap_or_default();
     let shown_text = |name: &String| shown.get(name).and_then(Option::as_ref);
     let changed = desired
         .iter()

@@ -37,7 +37,12 @@ impl Default for Settings {
 
 /// Retries of the spec: three after the first attempt, from two seconds up to a minute.
 fn default_retry() -> RetryPolicy {
-    RetryPolicy { enabled: true, max_retries: 3, base_delay_ms: 2000.0, max_agent_delay_ms: Some(60_000.0) }
+    RetryPolicy {
+        enabled: true,
+        max_retries: 3,
+        base_delay_ms: 2000.0,
+        max_agent_delay_ms: Some(60_000.0),
+    }
 }
 
 fn over_default_retry<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RetryPolicy, D::Error> {
@@ -71,7 +76,12 @@ pub struct CompactionPolicy {
 
 impl Default for CompactionPolicy {
     fn default() -> Self {
-        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, background_tokens: 32_768 }
+        Self {
+            enabled: true,
+            reserve_tokens: 16_384,
+            keep_recent_tokens: 20_000,
+            background_tokens: 32_768,
+        }
     }
 }
 
@@ -102,6 +112,9 @@ pub struct Progress {
 
 impl Default for Progress {
     fn default() -> Self {
-        Self { partial_interval_ms: 100, output_interval_ms: 100 }
+        Self {
+            partial_interval_ms: 100,
+            output_interval_ms: 100,
+        }
     }
 }

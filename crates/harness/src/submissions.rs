@@ -10,5 +10,5 @@ pub(crate) use admit::admit_valid;
 pub use admit::{admit, admit_into_new_conversation, admit_into_new_root};
 pub use draft::{InputDraft, SubmissionDraft, WhenBusy, WriteDraft};
 pub(crate) use inbox::Floor;
-pub use withdraw::{AbortOutcome, abort_submission};
 pub(crate) use withdraw::withdraw_inputs;
+pub use withdraw::{AbortOutcome, abort_submission};

@@ -17,7 +17,9 @@ pub(crate) async fn add(
         return Ok(());
     }
     let ledger = tx.doc(&USAGE, conversation).await?;
-    let slot = ledger.at("models").at(format!("{}/{}", message.provider, message.model));
+    let slot = ledger
+        .at("models")
+        .at(format!("{}/{}", message.provider, message.model));
     let mut total: Usage = match slot.get()? {
         Some(stored) => stored.to_typed().map_err(|error| malformed("pi.usage", &error))?,
         None => Usage::default(),
@@ -30,9 +32,22 @@ pub(crate) async fn add(
 /// Adds one ledger to another, key by key.
 pub(crate) fn sum(total: &Json, own: &Json) -> Result<Json, SessionError> {
     let part = |name: &'static str| -> Result<Json, SessionError> {
-        let mut merged = total.get(name).and_then(Json::as_object).cloned().unwrap_or_default();
-        for (key, spent) in own.get(name).and_then(Json::as_object).into_iter().flat_map(|own| own.iter()) {
-            let read = |value: &Json| value.to_typed::<Usage>().map_err(|error| malformed("pi.usage", &error));
+        let mut merged = total
+            .get(name)
+            .and_then(Json::as_object)
+            .cloned()
+            .unwrap_or_default();
+        for (key, spent) in own
+            .get(name)
+            .and_then(Json::as_object)
+            .into_iter()
+            .flat_map(|own| own.iter())
+        {
+            let read = |value: &Json| {
+                value
+                    .to_typed::<Usage>()
+                    .map_err(|error| malformed("pi.usage", &error))
+            };
             let mut sum = merged.get(key).map(read).transpose()?.unwrap_or_default();
             sum.add(&read(spent)?);
             let json = Json::from_serialize(&sum).map_err(|error| malformed("usage", &error))?;
@@ -40,5 +55,8 @@ pub(crate) fn sum(total: &Json, own: &Json) -> Result<Json, SessionError> {
         }
         Ok(Json::Object(merged))
     };
-    Ok(Json::object([("models", part("models")?), ("tools", part("tools")?)]))
+    Ok(Json::object([
+        ("models", part("models")?),
+        ("tools", part("tools")?),
+    ]))
 }

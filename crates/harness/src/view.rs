@@ -25,6 +25,9 @@ pub fn task(value: &TaskRecord) -> Json {
 
 /// A submission, without the digest kept beside its request id.
 pub fn submission(value: &SubmissionRecord) -> Json {
-    let public = SubmissionRecord { content_hash: None, ..value.clone() };
+    let public = SubmissionRecord {
+        content_hash: None,
+        ..value.clone()
+    };
     record(&public)
 }

@@ -18,7 +18,10 @@ struct Fold {
 
 impl Fold {
     fn get(&self, name: &str) -> Json {
-        self.state.iter().find(|(known, _)| known == name).map_or(Json::Null, |(_, value)| value.clone())
+        self.state
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or(Json::Null, |(_, value)| value.clone())
     }
 
     fn set(&mut self, name: &str, value: Json) {
@@ -31,9 +34,18 @@ impl Fold {
     fn frame(&mut self, frame: &Frame) {
         match frame {
             Frame::Snapshot { value, .. } => {
-                self.state = value.as_object().unwrap().iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+                self.state = value
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .map(|(k, v)| (k.to_string(), v.clone()))
+                    .collect();
             }
-            Frame::Batch { events, .. } => events.as_array().unwrap().iter().for_each(|event| self.event(event)),
+            Frame::Batch { events, .. } => events
+                .as_array()
+                .unwrap()
+                .iter()
+                .for_each(|event| self.event(event)),
             Frame::End { reason } => panic!("ended: {reason}"),
         }
     }
@@ -61,10 +73,23 @@ impl Fold {
     }
 
     fn edit_generation(&mut self, edit: impl FnOnce(&mut Vec<(String, Json)>)) {
-        let Some(generation) = self.get("generation").as_object().cloned() else { return };
-        let mut members: Vec<_> = generation.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
+        let Some(generation) = self.get("generation").as_object().cloned() else {
+            return;
+        };
+        let mut members: Vec<_> = generation
+            .iter()
+            .map(|(k, v)| (k.to_string(), v.clone()))
+            .collect();
         edit(&mut members);
-        self.set("generation", Json::object(members.into_iter().map(|(k, v)| (k.into_boxed_str().into(), v)).collect::<Vec<(tidehold_delta::Text, Json)>>()));
+        self.set(
+            "generation",
+            Json::object(
+                members
+                    .into_iter()
+                    .map(|(k, v)| (k.into_boxed_str().into(), v))
+                    .collect::<Vec<(tidehold_delta::Text, Json)>>(),
+            ),
+        );
     }
 
     fn open_message(&mut self, message: Json) {
@@ -77,7 +102,11 @@ impl Fold {
     }
 
     fn update_message(&mut self, event: &Json) {
-        let mut message = self.get("generation").get("message").cloned().expect("an update follows a start");
+        let mut message = self
+            .get("generation")
+            .get("message")
+            .cloned()
+            .expect("an update follows a start");
         let set = |message: &Json, name: &str, value: Json| {
             let mut members = message.as_object().unwrap().clone();
             members.insert(name, value);
@@ -86,7 +115,14 @@ impl Fold {
         message = set(&message, "usage", event.get("usage").cloned().unwrap());
         for change in event.get("changes").unwrap().as_array().unwrap().iter() {
             let index = change.get("contentIndex").and_then(Json::as_u64).unwrap_or(0) as usize;
-            let mut content: Vec<Json> = message.get("content").unwrap().as_array().unwrap().iter().cloned().collect();
+            let mut content: Vec<Json> = message
+                .get("content")
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .cloned()
+                .collect();
             let append = |content: &mut Vec<Json>, name: &str| {
                 let old = content[index].get(name).unwrap().as_str().unwrap().to_owned();
                 let delta = change.get("delta").unwrap().as_str().unwrap();
@@ -122,7 +158,11 @@ impl Fold {
 
     /// What a fold can know: attempt and waits of a generation travel as events of their own.
     fn essence(&self) -> Vec<Json> {
-        let message = self.get("generation").get("message").cloned().unwrap_or(Json::Null);
+        let message = self
+            .get("generation")
+            .get("message")
+            .cloned()
+            .unwrap_or(Json::Null);
         let parts = ["entries", "run", "inbox", "agent", "usage"].map(|name| self.get(name));
         parts.into_iter().chain([message]).collect()
     }
@@ -133,7 +173,11 @@ fn record(bench: &mut Bench, after: Option<Seq>) -> Rc<RefCell<Vec<Frame>>> {
     let frames = Rc::new(RefCell::new(Vec::new()));
     let log = Rc::clone(&frames);
     bench.run(async move |harness| {
-        let mut reader = harness.events().attach(ROOT_CONVERSATION_ID, after).await.unwrap();
+        let mut reader = harness
+            .events()
+            .attach(ROOT_CONVERSATION_ID, after)
+            .await
+            .unwrap();
         let session = harness.session().clone();
         session.spawn(async move {
             loop {
@@ -151,7 +195,15 @@ fn record(bench: &mut Bench, after: Option<Seq>) -> Rc<RefCell<Vec<Frame>>> {
 }
 
 fn fresh(bench: &mut Bench) -> Fold {
-    let frame = bench.run(async |harness| harness.events().attach(ROOT_CONVERSATION_ID, None).await.unwrap().next().await);
+    let frame = bench.run(async |harness| {
+        harness
+            .events()
+            .attach(ROOT_CONVERSATION_ID, None)
+            .await
+            .unwrap()
+            .next()
+            .await
+    });
     let mut fold = Fold::default();
     fold.frame(&frame);
     fold
@@ -166,17 +218,33 @@ fn a_plain_turn_has_its_events_in_order() {
     let types: Vec<Vec<String>> = frames.borrow()[1..]
         .iter()
         .map(|frame| match frame {
-            Frame::Batch { events, .. } => {
-                events.as_array().unwrap().iter().map(|event| event.get("type").unwrap().as_str().unwrap().to_owned()).collect()
-            }
+            Frame::Batch { events, .. } => events
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|event| event.get("type").unwrap().as_str().unwrap().to_owned())
+                .collect(),
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(
         types,
         [
-            vec!["message_start", "message_end", "submission", "run_start", "turn_start"],
-            vec!["message_start", "message_end", "turn_end", "run_end", "submission", "usage_changed"],
+            vec![
+                "message_start",
+                "message_end",
+                "submission",
+                "run_start",
+                "turn_start"
+            ],
+            vec![
+                "message_start",
+                "message_end",
+                "turn_end",
+                "run_end",
+                "submission",
+                "usage_changed"
+            ],
         ]
     );
 }
@@ -189,8 +257,30 @@ fn the_folded_stream_equals_a_fresh_snapshot_at_every_cut() {
     let mut fold = Fold::default();
     let mut taken = 0;
     bench.submit("@pace 70\n@think pondering \n@say Hello \n@repeat 19 wave\n@usage 5 6");
-    bench.run(async |harness| harness.submit(ROOT_CONVERSATION_ID, input_when("@fail 500 x\n@pace 40\n@repeat 12 again", WhenBusy::FollowUp, None)).await).unwrap();
-    bench.run(async |harness| harness.submit(ROOT_CONVERSATION_ID, input("@call t {\"a\": \"b\"}\n---\n@say end")).await).unwrap();
+    bench
+        .run(async |harness| {
+            harness
+                .submit(
+                    ROOT_CONVERSATION_ID,
+                    input_when(
+                        "@fail 500 x\n@pace 40\n@repeat 12 again",
+                        WhenBusy::FollowUp,
+                        None,
+                    ),
+                )
+                .await
+        })
+        .unwrap();
+    bench
+        .run(async |harness| {
+            harness
+                .submit(
+                    ROOT_CONVERSATION_ID,
+                    input("@call t {\"a\": \"b\"}\n---\n@say end"),
+                )
+                .await
+        })
+        .unwrap();
     for step in 0..80 {
         bench.runtime.advance(97 + step % 13);
         for frame in &frames.borrow()[taken..] {
@@ -218,7 +308,10 @@ fn a_reader_that_comes_back_misses_nothing_and_repeats_nothing() {
     bench.settle("third");
     assert!(matches!(head.borrow().first(), Some(Frame::Batch { .. })));
     let unknown = record(&mut bench, Some(Seq(1)));
-    assert!(matches!(unknown.borrow().first(), Some(Frame::Snapshot { .. })), "older than what is held");
+    assert!(
+        matches!(unknown.borrow().first(), Some(Frame::Snapshot { .. })),
+        "older than what is held"
+    );
 }
 
 fn seq(frame: &Frame) -> Seq {
@@ -232,7 +325,8 @@ fn seq(frame: &Frame) -> Seq {
 fn a_reader_that_does_not_read_gets_one_snapshot_instead() {
     let mut bench = Bench::new();
     bench.settle("first");
-    let reader = bench.run(async |harness| harness.events().attach(ROOT_CONVERSATION_ID, None).await.unwrap());
+    let reader =
+        bench.run(async |harness| harness.events().attach(ROOT_CONVERSATION_ID, None).await.unwrap());
     let reader = Rc::new(RefCell::new(Some(reader)));
     for n in 0..120 {
         bench.settle(&format!("input {n}"));
@@ -243,7 +337,9 @@ fn a_reader_that_does_not_read_gets_one_snapshot_instead() {
         harness.submit(ROOT_CONVERSATION_ID, input("more")).await.unwrap();
         (first, held.next().await)
     });
-    let Frame::Snapshot { value, .. } = &first else { panic!("{first:?}") };
+    let Frame::Snapshot { value, .. } = &first else {
+        panic!("{first:?}")
+    };
     assert_eq!(value.get("entries").unwrap().as_array().unwrap().len(), 2 + 240);
     assert!(matches!(second, Frame::Batch { .. }));
 }
@@ -253,7 +349,14 @@ fn a_closed_session_ends_its_streams() {
     let mut bench = Bench::new();
     bench.settle("first");
     let frames = record(&mut bench, None);
-    bench.run(async |harness| harness.session().close().await).unwrap();
+    bench
+        .run(async |harness| harness.session().close().await)
+        .unwrap();
     bench.runtime.settle();
-    assert!(matches!(frames.borrow().last(), Some(Frame::End { reason: "session_closed" })));
+    assert!(matches!(
+        frames.borrow().last(),
+        Some(Frame::End {
+            reason: "session_closed"
+        })
+    ));
 }

@@ -22,17 +22,25 @@ fn user_write(text: &str) -> EntryDraft {
 }
 
 fn display(text: &str) -> EntryDraft {
-    EntryDraft { kind: "app.note".into(), data: Some(Json::from(text)), ..EntryDraft::default() }
+    EntryDraft {
+        kind: "app.note".into(),
+        data: Some(Json::from(text)),
+        ..EntryDraft::default()
+    }
 }
 
 impl Submit for Bench {}
 
 trait Submit {
-    fn admit(&mut self, draft: SubmissionDraft) -> Result<tidehold_session::records::SubmissionRecord, HarnessError>
+    fn admit(
+        &mut self,
+        draft: SubmissionDraft,
+    ) -> Result<tidehold_session::records::SubmissionRecord, HarnessError>
     where
         Self: AsMut<Bench>,
     {
-        self.as_mut().run(async move |harness| harness.submit(ROOT_CONVERSATION_ID, draft).await)
+        self.as_mut()
+            .run(async move |harness| harness.submit(ROOT_CONVERSATION_ID, draft).await)
     }
 }
 
@@ -45,13 +53,28 @@ impl AsMut<Bench> for Bench {
 #[test]
 fn follow_ups_wait_for_the_answer_and_run_in_order() {
     let mut bench = Bench::new();
-    let ids = [bench.submit(SLOW).id, bench.submit("second").id, bench.submit("third").id];
+    let ids = [
+        bench.submit(SLOW).id,
+        bench.submit("second").id,
+        bench.submit("third").id,
+    ];
     bench.drain();
     for id in ids {
         assert_eq!(status(&bench.submission(id)), "done");
     }
-    let users: Vec<_> = bench.transcript().into_iter().filter(|line| line.starts_with("pi.user")).collect();
-    assert_eq!(users, [format!("pi.user: {SLOW}"), "pi.user: second".into(), "pi.user: third".into()]);
+    let users: Vec<_> = bench
+        .transcript()
+        .into_iter()
+        .filter(|line| line.starts_with("pi.user"))
+        .collect();
+    assert_eq!(
+        users,
+        [
+            format!("pi.user: {SLOW}"),
+            "pi.user: second".into(),
+            "pi.user: third".into()
+        ]
+    );
 }
 
 #[test]
@@ -62,7 +85,12 @@ fn a_steer_comes_before_a_follow_up_queued_earlier() {
     bench.admit(input_when("steer", WhenBusy::Steer, None)).unwrap();
     bench.drain();
     let transcript = bench.transcript();
-    let at = |text: &str| transcript.iter().position(|line| line == text).unwrap_or_else(|| panic!("{transcript:?}"));
+    let at = |text: &str| {
+        transcript
+            .iter()
+            .position(|line| line == text)
+            .unwrap_or_else(|| panic!("{transcript:?}"))
+    };
     assert!(at("pi.user: steer") < at("pi.user: follow"));
 }
 
@@ -73,23 +101,38 @@ fn a_busy_conversation_rejects_when_asked_to_and_writes_nothing() {
     let rejected = bench.admit(input_when("no", WhenBusy::Reject, Some("r")));
     assert!(matches!(rejected, Err(HarnessError::ConversationBusy(_))));
     bench.drain();
-    assert_eq!(status(&tidehold_harness::view::submission(&bench.admit(input_when("no", WhenBusy::Reject, Some("r"))).unwrap())), "placed");
+    assert_eq!(
+        status(&tidehold_harness::view::submission(
+            &bench
+                .admit(input_when("no", WhenBusy::Reject, Some("r")))
+                .unwrap()
+        )),
+        "placed"
+    );
 }
 
 #[test]
 fn a_request_id_finds_its_submission_or_conflicts() {
     let mut bench = Bench::new();
-    let first = bench.admit(input_when("same", WhenBusy::FollowUp, Some("r1"))).unwrap();
-    let again = bench.admit(input_when("same", WhenBusy::FollowUp, Some("r1"))).unwrap();
+    let first = bench
+        .admit(input_when("same", WhenBusy::FollowUp, Some("r1")))
+        .unwrap();
+    let again = bench
+        .admit(input_when("same", WhenBusy::FollowUp, Some("r1")))
+        .unwrap();
     assert_eq!(first.id, again.id);
     let other = bench.admit(input_when("other", WhenBusy::FollowUp, Some("r1")));
     assert!(matches!(other, Err(HarnessError::RequestConflict(_))));
-    let SubmissionDraft::Write(mut passive) = write(display("x")) else { unreachable!() };
+    let SubmissionDraft::Write(mut passive) = write(display("x")) else {
+        unreachable!()
+    };
     passive.request_id = Some("r1".into());
     let other_type = bench.admit(SubmissionDraft::Write(passive));
     assert!(matches!(other_type, Err(HarnessError::RequestConflict(_))));
     bench.drain();
-    let settled = bench.admit(input_when("same", WhenBusy::FollowUp, Some("r1"))).unwrap();
+    let settled = bench
+        .admit(input_when("same", WhenBusy::FollowUp, Some("r1")))
+        .unwrap();
     assert_eq!(settled.id, first.id);
     assert_eq!(bench.transcript().len(), 2);
 }
@@ -103,7 +146,10 @@ fn two_hundred_submissions_with_ten_request_ids_are_ten() {
             async move {
                 let request = format!("request-{}", n % 10);
                 let draft = input_when(&request, WhenBusy::FollowUp, Some(&request));
-                harness.submit(ROOT_CONVERSATION_ID, draft).await.map(|record| record.id)
+                harness
+                    .submit(ROOT_CONVERSATION_ID, draft)
+                    .await
+                    .map(|record| record.id)
             }
         });
         futures::future::join_all(all).await
@@ -127,7 +173,11 @@ fn display_only_writes_are_placed_at_once_even_while_busy() {
     bench.drain();
     assert_eq!(status(&bench.submission(queued.id)), "done");
     assert_eq!(bench.transcript()[1], "app.note: \"shown\"");
-    assert_eq!(bench.transcript()[3], "app.note: context", "other writes wait for the boundary");
+    assert_eq!(
+        bench.transcript()[3],
+        "app.note: context",
+        "other writes wait for the boundary"
+    );
 }
 
 #[test]
@@ -150,7 +200,11 @@ fn failed_runs_leave_the_inbox_until_the_next_input() {
     bench.drain();
     assert_eq!(status(&bench.submission(waiting)), "done");
     assert_eq!(status(&bench.submission(next)), "done");
-    let users: Vec<_> = bench.transcript().into_iter().filter(|line| line.starts_with("pi.user")).collect();
+    let users: Vec<_> = bench
+        .transcript()
+        .into_iter()
+        .filter(|line| line.starts_with("pi.user"))
+        .collect();
     assert_eq!(users[1..], ["pi.user: waiting", "pi.user: next"]);
 }
 
@@ -159,7 +213,11 @@ fn only_queued_submissions_can_be_withdrawn() {
     let mut bench = Bench::new();
     let placed = bench.submit(SLOW).id;
     let queued = bench.submit("queued").id;
-    let abort = |bench: &mut Bench, id| bench.run(async move |harness| harness.abort_submission(id).await).unwrap();
+    let abort = |bench: &mut Bench, id| {
+        bench
+            .run(async move |harness| harness.abort_submission(id).await)
+            .unwrap()
+    };
     assert_eq!(abort(&mut bench, placed), Some(AbortOutcome::AlreadyPlaced));
     assert_eq!(abort(&mut bench, queued), Some(AbortOutcome::Aborted));
     assert_eq!(abort(&mut bench, queued), Some(AbortOutcome::Settled));
@@ -176,10 +234,16 @@ fn what_no_conversation_can_admit_is_refused_and_leaves_no_root() {
         Err(HarnessError::Invalid { path, .. }) => path,
         other => panic!("{other:?}"),
     };
-    let kind = |kind: &str| EntryDraft { kind: kind.into(), ..EntryDraft::default() };
+    let kind = |kind: &str| EntryDraft {
+        kind: kind.into(),
+        ..EntryDraft::default()
+    };
     assert_eq!(refused(&mut bench, write(kind(""))), "entry.kind");
     assert_eq!(refused(&mut bench, write(kind("pi.user"))), "entry.kind");
-    let head = EntryDraft { head: Some(DraftHead::Entry(EntryId(77))), ..user_write("x") };
+    let head = EntryDraft {
+        head: Some(DraftHead::Entry(EntryId(77))),
+        ..user_write("x")
+    };
     assert_eq!(refused(&mut bench, write(head.clone())), "entry.head");
     let content = SubmissionDraft::Input(InputDraft {
         request_id: None,
@@ -188,7 +252,9 @@ fn what_no_conversation_can_admit_is_refused_and_leaves_no_root() {
         entry: None,
     });
     assert_eq!(refused(&mut bench, content), "content");
-    let root = bench.run(async |harness| harness.conversation(ROOT_CONVERSATION_ID).await).unwrap();
+    let root = bench
+        .run(async |harness| harness.conversation(ROOT_CONVERSATION_ID).await)
+        .unwrap();
     assert_eq!(root, None);
     bench.submit("now");
     assert_eq!(refused(&mut bench, write(head)), "entry.head");
@@ -202,20 +268,35 @@ fn a_queued_reset_ends_the_range_and_stale_heads_are_dropped() {
     bench.settle("before");
     let before = EntryId(bench.entries()[0].get("id").unwrap().as_u64().unwrap());
     bench.submit(SLOW);
-    let reset = EntryDraft { head: Some(DraftHead::Itself), ..user_write("handoff") };
+    let reset = EntryDraft {
+        head: Some(DraftHead::Itself),
+        ..user_write("handoff")
+    };
     let reset = bench.admit(write(reset)).unwrap();
-    let stale = bench.admit(write(EntryDraft { head: Some(DraftHead::Entry(before)), ..user_write("old") })).unwrap();
+    let stale = bench
+        .admit(write(EntryDraft {
+            head: Some(DraftHead::Entry(before)),
+            ..user_write("old")
+        }))
+        .unwrap();
     bench.drain();
     assert_eq!(status(&bench.submission(reset.id)), "done");
     assert_eq!(reason(&bench.submission(stale.id)), "stale");
-    let context = bench.run(async |harness| harness.context(ROOT_CONVERSATION_ID, None).await).unwrap();
+    let context = bench
+        .run(async |harness| harness.context(ROOT_CONVERSATION_ID, None).await)
+        .unwrap();
     assert_eq!(context.messages.len(), 1);
 }
 
 #[test]
 fn an_input_entry_keeps_its_kind_and_data_through_the_queue() {
     let mut bench = Bench::new();
-    let entry = || Some(InputEntry { kind: "app.input".into(), data: Some(Json::from(5_u64)) });
+    let entry = || {
+        Some(InputEntry {
+            kind: "app.input".into(),
+            data: Some(Json::from(5_u64)),
+        })
+    };
     let draft = |text: &str| {
         SubmissionDraft::Input(InputDraft {
             request_id: None,
@@ -227,7 +308,11 @@ fn an_input_entry_keeps_its_kind_and_data_through_the_queue() {
     bench.admit(draft(SLOW)).unwrap();
     bench.admit(draft("queued")).unwrap();
     bench.drain();
-    let kinds: Vec<_> = bench.entries().iter().map(|it| it.get("kind").unwrap().as_str().unwrap().to_owned()).collect();
+    let kinds: Vec<_> = bench
+        .entries()
+        .iter()
+        .map(|it| it.get("kind").unwrap().as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(kinds, ["app.input", "pi.assistant", "app.input", "pi.assistant"]);
     assert_eq!(bench.entries()[2].get("data"), Some(&Json::from(5_u64)));
 }

@@ -96,7 +96,8 @@ fn check(events: &[StreamEvent]) {
                     .iter()
                     .fold(copy, |copy, change| apply(&copy, change));
                 let expected =
-                    Json::from_serialize(&Message::Assistant(partial.message().expect("a message"))).expect("plain data");
+                    Json::from_serialize(&Message::Assistant(partial.message().expect("a message")))
+                        .expect("plain data");
                 assert_eq!(copy, expected, "after {index}, taken every {every}");
             }
         }

@@ -138,8 +138,24 @@ pub struct DocumentCreate {
 impl DocumentCreate {
     /// The record as of its creating commit.
     pub fn stamped(self, created_at: Seq) -> DocumentRecord {
-        let Self { id, kind, key, scope, history, fork } = self;
-        DocumentRecord { id, kind, key, scope, history, fork, created_at, retired_at: None }
+        let Self {
+            id,
+            kind,
+            key,
+            scope,
+            history,
+            fork,
+        } = self;
+        DocumentRecord {
+            id,
+            kind,
+            key,
+            scope,
+            history,
+            fork,
+            created_at,
+            retired_at: None,
+        }
     }
 }
 

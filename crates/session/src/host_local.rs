@@ -134,7 +134,11 @@ impl Host for LocalHost {
     }
 
     fn sleep_until(&self, at: Millis) -> LocalBoxFuture<'static, ()> {
-        Box::pin(Sleep { host: self.clone(), at, timer: None })
+        Box::pin(Sleep {
+            host: self.clone(),
+            at,
+            timer: None,
+        })
     }
 
     fn spawn(&self, future: LocalBoxFuture<'static, ()>) {
@@ -178,7 +182,11 @@ impl Future for Sleep {
             }
         };
         let key = (self.at, id);
-        self.host.0.timers.borrow_mut().insert(key, context.waker().clone());
+        self.host
+            .0
+            .timers
+            .borrow_mut()
+            .insert(key, context.waker().clone());
         Poll::Pending
     }
 }
@@ -191,13 +199,19 @@ impl Drop for Sleep {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the native host is the place where the clock is read")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the native host is the place where the clock is read"
+)]
 fn real_now() -> Millis {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |elapsed| elapsed.as_millis() as Millis)
 }
 
-#[allow(clippy::disallowed_methods, reason = "the native host is the place where time passes")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the native host is the place where time passes"
+)]
 fn real_sleep(millis: Millis) {
     std::thread::sleep(std::time::Duration::from_millis(millis));
 }

@@ -35,8 +35,14 @@ pub struct DocumentChange {
 /// What happened to the incarnation. A document changed and retired in one commit appears twice, in that order.
 #[derive(Clone, Debug)]
 pub enum DocumentChangeKind {
-    Created { value: Json },
-    Changed { before: Json, value: Json, ops: Rc<[Op]> },
+    Created {
+        value: Json,
+    },
+    Changed {
+        before: Json,
+        value: Json,
+        ops: Rc<[Op]>,
+    },
     /// A definition-free copy; its value is in storage.
     Copied,
     Retired,

@@ -54,7 +54,11 @@ pub struct EntryRecord {
     /// Model messages in the shape of the models crate; the kernel reads only what context derivation needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Vec<Json>>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub data: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<EntryId>,
@@ -87,7 +91,11 @@ pub struct EntryDraft {
     pub kind: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Vec<Json>>,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub data: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<DraftHead>,
@@ -98,7 +106,11 @@ pub struct EntryDraft {
 impl EntryDraft {
     /// An entry that carries model messages only.
     pub fn of_messages(kind: impl Into<Text>, model: Vec<Json>) -> Self {
-        Self { kind: kind.into(), model: Some(model), ..Self::default() }
+        Self {
+            kind: kind.into(),
+            model: Some(model),
+            ..Self::default()
+        }
     }
 }
 
@@ -193,7 +205,11 @@ pub enum InputStatus {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         entry: Option<EntryId>,
         reason: Text,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
         detail: Option<Json>,
     },
 }
@@ -208,7 +224,11 @@ pub enum WriteStatus {
     },
     Unanswered {
         reason: Text,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
         detail: Option<Json>,
     },
 }
@@ -337,13 +357,21 @@ pub enum TaskOutcome {
     },
     Failed {
         error: TaskOutcomeError,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
         result: Option<Json>,
     },
     Aborted {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Text>,
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "present"
+        )]
         result: Option<Json>,
     },
     Orphaned {
@@ -358,7 +386,11 @@ pub enum TaskOutcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskOutcomeError {
     pub message: Text,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub detail: Option<Json>,
 }
 

@@ -122,7 +122,9 @@ impl Session {
         F: AsyncFnOnce(Tx) -> Result<T, E> + 'static,
     {
         let inner = Rc::clone(&self.0);
-        self.on_line(async move || commit::run(inner, change).await).await.map_err(E::from)?
+        self.on_line(async move || commit::run(inner, change).await)
+            .await
+            .map_err(E::from)?
     }
 
     /// Runs a job on the line without a transaction, for reads that must be atomic with a registration.
@@ -149,7 +151,13 @@ impl Session {
         self.0.line.push(self.0.host.as_ref(), Box::pin(work));
         match result.await {
             Ok(answer) => answer,
-            Err(oneshot::Canceled) => Err(self.0.health.borrow().check().err().unwrap_or(SessionError::Closed)),
+            Err(oneshot::Canceled) => Err(self
+                .0
+                .health
+                .borrow()
+                .check()
+                .err()
+                .unwrap_or(SessionError::Closed)),
         }
     }
 
@@ -173,7 +181,10 @@ impl Session {
         let key = listeners.next;
         listeners.next += 1;
         insert(&mut listeners, key);
-        Subscription { session: Rc::downgrade(&self.0), key }
+        Subscription {
+            session: Rc::downgrade(&self.0),
+            key,
+        }
     }
 
     /// Spawns background work of this session.

@@ -164,11 +164,24 @@ pub enum StorageWrite {
     Entry(Rc<EntryRecord>),
     Task(Rc<TaskRecord>),
     Submission(Rc<SubmissionRecord>),
-    DocumentCreate { record: DocumentCreate, version: u32, value: Json },
+    DocumentCreate {
+        record: DocumentCreate,
+        version: u32,
+        value: Json,
+    },
     /// Server-side copy of committed, pre-batch source state.
-    DocumentCopy { record: DocumentCreate, source: DocumentId, at: Point },
-    DocumentChange { id: DocumentId, content: DocumentContent },
-    DocumentRetire { id: DocumentId },
+    DocumentCopy {
+        record: DocumentCreate,
+        source: DocumentId,
+        at: Point,
+    },
+    DocumentChange {
+        id: DocumentId,
+        content: DocumentContent,
+    },
+    DocumentRetire {
+        id: DocumentId,
+    },
 }
 
 /// A session's storage. Once `commit` resolves, later reads observe it. `limit` is the maximum page size.

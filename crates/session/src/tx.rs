@@ -89,13 +89,21 @@ impl Tx {
     pub fn staged(&self) -> Staged {
         let state = self.0.state.borrow();
         Staged {
-            tasks: state.tasks.values().map(|candidate| candidate.after.clone()).collect(),
+            tasks: state
+                .tasks
+                .values()
+                .map(|candidate| candidate.after.clone())
+                .collect(),
             conversations: state.conversations.clone(),
         }
     }
 
     pub(crate) fn new(session: Rc<Inner>) -> Self {
-        Self(Rc::new(TxInner { session, acquisition: Default::default(), state: RefCell::default() }))
+        Self(Rc::new(TxInner {
+            session,
+            acquisition: Default::default(),
+            state: RefCell::default(),
+        }))
     }
 
     /// Binds the conversation that new tasks default to.
@@ -126,13 +134,21 @@ impl Tx {
     }
 
     pub(crate) fn open(&self) -> Result<(), SessionError> {
-        if self.0.state.borrow().sealed { Err(SessionError::Revoked) } else { Ok(()) }
+        if self.0.state.borrow().sealed {
+            Err(SessionError::Revoked)
+        } else {
+            Ok(())
+        }
     }
 
     /// Admits a table read: open, and no table written yet.
     pub(crate) fn table_read(&self, method: &'static str) -> Result<(), SessionError> {
         self.open()?;
-        if self.0.state.borrow().table_written { Err(SessionError::ReadAfterWrite(method)) } else { Ok(()) }
+        if self.0.state.borrow().table_written {
+            Err(SessionError::ReadAfterWrite(method))
+        } else {
+            Ok(())
+        }
     }
 
     /// Admits a table write and closes the door for reads.

@@ -11,7 +11,8 @@ use tidehold_session::documents::Scope;
 use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID};
 use tidehold_session::publication::DocumentChangeKind;
 use tidehold_session::records::{
-    ConversationOwnership, InputStatus, SubmissionSettlement, SubmissionState, TaskOutcome, TaskOwnership, TaskState,
+    ConversationOwnership, InputStatus, SubmissionSettlement, SubmissionState, TaskOutcome, TaskOwnership,
+    TaskState,
 };
 use tidehold_session::storage::{EntryQuery, ScanOrder};
 use tidehold_session::{Rejection, SessionError, Tx};
@@ -31,7 +32,11 @@ fn a_commit_is_visible_as_a_whole_and_publishes_once() {
         let seen = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&seen);
         let _watch = session.subscribe_commits(move |publication| {
-            log.borrow_mut().push((publication.entries.len(), publication.documents.len(), publication.tasks.len()));
+            log.borrow_mut().push((
+                publication.entries.len(),
+                publication.documents.len(),
+                publication.tasks.len(),
+            ));
         });
         root(&session).await;
         let made = session
@@ -45,10 +50,24 @@ fn a_commit_is_visible_as_a_whole_and_publishes_once() {
             .await
             .unwrap();
         assert!(made.0 < made.1);
-        let page = session.scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None).await.unwrap();
-        assert_eq!(page.items.iter().map(|entry| entry.id).collect::<Vec<_>>(), [made.0, made.1]);
+        let page = session
+            .scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None)
+            .await
+            .unwrap();
+        assert_eq!(
+            page.items.iter().map(|entry| entry.id).collect::<Vec<_>>(),
+            [made.0, made.1]
+        );
         assert!(session.task(made.2).await.unwrap().unwrap().is_live());
-        assert_eq!(session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap().unwrap().get("a"), Some(&Json::from(1_u64)));
+        assert_eq!(
+            session
+                .snapshot(&NOTES, ROOT_CONVERSATION_ID)
+                .await
+                .unwrap()
+                .unwrap()
+                .get("a"),
+            Some(&Json::from(1_u64))
+        );
         assert_eq!(*seen.borrow(), [(0, 0, 0), (2, 1, 1)]);
     });
 }
@@ -67,9 +86,22 @@ fn a_failing_callback_leaves_nothing() {
                 Err::<(), _>(SessionError::Rejected(Rejection::Other("no".into())))
             })
             .await;
-        assert!(matches!(refused, Err(SessionError::Rejected(Rejection::Other(_)))));
-        assert_eq!(session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap(), None);
-        assert!(session.scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None).await.unwrap().items.is_empty());
+        assert!(matches!(
+            refused,
+            Err(SessionError::Rejected(Rejection::Other(_)))
+        ));
+        assert_eq!(
+            session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap(),
+            None
+        );
+        assert!(
+            session
+                .scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None)
+                .await
+                .unwrap()
+                .items
+                .is_empty()
+        );
         assert_eq!(*published.borrow(), 0);
     });
 }
@@ -87,8 +119,18 @@ fn a_panicking_callback_rolls_back_and_the_session_goes_on() {
             })
             .await;
         assert!(matches!(panicked, Err(SessionError::CallbackPanicked(text)) if text == "oops"));
-        assert!(session.scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None).await.unwrap().items.is_empty());
-        session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("kept")).await).await.unwrap();
+        assert!(
+            session
+                .scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None)
+                .await
+                .unwrap()
+                .items
+                .is_empty()
+        );
+        session
+            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("kept")).await)
+            .await
+            .unwrap();
     });
 }
 
@@ -102,7 +144,10 @@ fn table_reads_end_with_the_first_table_write() {
                 tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await?;
                 // Documents stay readable and writable.
                 tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?.at("k").set("v")?;
-                assert_eq!(tx.peek(&NOTES, ROOT_CONVERSATION_ID).await?.unwrap().get("k"), Some(&Json::from("v")));
+                assert_eq!(
+                    tx.peek(&NOTES, ROOT_CONVERSATION_ID).await?.unwrap().get("k"),
+                    Some(&Json::from("v"))
+                );
                 tx.entry(EntryId(1)).await
             })
             .await;
@@ -121,8 +166,14 @@ fn handles_die_with_their_callback() {
             })
             .await
             .unwrap();
-        assert!(matches!(tx.conversation(ROOT_CONVERSATION_ID).await, Err(SessionError::Revoked)));
-        assert!(matches!(tx.doc(&NOTES, ROOT_CONVERSATION_ID).await, Err(SessionError::Revoked)));
+        assert!(matches!(
+            tx.conversation(ROOT_CONVERSATION_ID).await,
+            Err(SessionError::Revoked)
+        ));
+        assert!(matches!(
+            tx.doc(&NOTES, ROOT_CONVERSATION_ID).await,
+            Err(SessionError::Revoked)
+        ));
         assert!(draft.at("late").set(1_u64).is_err());
         assert!(draft.get().is_err());
     });
@@ -149,7 +200,9 @@ fn a_document_is_created_once_and_changes_by_operations() {
                 .commit(async |tx: Tx| {
                     let first = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
                     let again = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                    first.at("n").set(first.at("n").get()?.and_then(|n| n.as_u64()).unwrap_or(0) + 1)?;
+                    first
+                        .at("n")
+                        .set(first.at("n").get()?.and_then(|n| n.as_u64()).unwrap_or(0) + 1)?;
                     assert_eq!(again.at("n").get()?, first.at("n").get()?);
                     Ok::<_, SessionError>(())
                 })
@@ -157,9 +210,18 @@ fn a_document_is_created_once_and_changes_by_operations() {
                 .unwrap();
         }
         // No change, no commit.
-        session.commit(async |tx: Tx| tx.doc(&NOTES, ROOT_CONVERSATION_ID).await.map(drop)).await.unwrap();
-        session.commit(async |tx: Tx| tx.retire_doc(&NOTES, ROOT_CONVERSATION_ID).await).await.unwrap();
-        assert_eq!(session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap(), None);
+        session
+            .commit(async |tx: Tx| tx.doc(&NOTES, ROOT_CONVERSATION_ID).await.map(drop))
+            .await
+            .unwrap();
+        session
+            .commit(async |tx: Tx| tx.retire_doc(&NOTES, ROOT_CONVERSATION_ID).await)
+            .await
+            .unwrap();
+        assert_eq!(
+            session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap(),
+            None
+        );
         assert_eq!(*kinds.borrow(), ["created", "1 ops", "retired"]);
     });
 }
@@ -178,7 +240,8 @@ fn retire_and_recreate_in_one_commit_make_a_new_incarnation() {
         let ids = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&ids);
         let _watch = session.subscribe_commits(move |publication| {
-            log.borrow_mut().extend(publication.documents.iter().map(|change| change.record.id));
+            log.borrow_mut()
+                .extend(publication.documents.iter().map(|change| change.record.id));
         });
         session
             .commit(async |tx: Tx| {
@@ -191,8 +254,15 @@ fn retire_and_recreate_in_one_commit_make_a_new_incarnation() {
             .unwrap();
         assert_eq!(ids.borrow().len(), 2);
         assert_ne!(ids.borrow().first(), ids.borrow().last());
-        let value = session.snapshot(&NOTES, ROOT_CONVERSATION_ID).await.unwrap().unwrap();
-        assert_eq!((value.get("old"), value.get("new")), (None, Some(&Json::from(true))));
+        let value = session
+            .snapshot(&NOTES, ROOT_CONVERSATION_ID)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (value.get("old"), value.get("new")),
+            (None, Some(&Json::from(true)))
+        );
     });
 }
 
@@ -200,7 +270,10 @@ fn retire_and_recreate_in_one_commit_make_a_new_incarnation() {
 fn a_finished_task_takes_its_documents_along() {
     open(async |session| {
         root(&session).await;
-        let id = session.commit(async |tx: Tx| tx.create_task(task(TaskOwnership::Conversation)).await).await.unwrap();
+        let id = session
+            .commit(async |tx: Tx| tx.create_task(task(TaskOwnership::Conversation)).await)
+            .await
+            .unwrap();
         session
             .commit(async move |tx: Tx| {
                 tx.doc(&SCRATCH, id).await?.at("k").set(1_u64)?;
@@ -208,7 +281,13 @@ fn a_finished_task_takes_its_documents_along() {
             })
             .await
             .unwrap();
-        assert!(session.snapshot(&SCRATCH, Scope::from(id)).await.unwrap().is_some());
+        assert!(
+            session
+                .snapshot(&SCRATCH, Scope::from(id))
+                .await
+                .unwrap()
+                .is_some()
+        );
         session
             .commit(async move |tx: Tx| {
                 let mut record = tx.task(id).await?.unwrap();
@@ -223,7 +302,13 @@ fn a_finished_task_takes_its_documents_along() {
             })
             .await
             .unwrap();
-        assert!(session.snapshot(&SCRATCH, Scope::from(id)).await.unwrap().is_none());
+        assert!(
+            session
+                .snapshot(&SCRATCH, Scope::from(id))
+                .await
+                .unwrap()
+                .is_none()
+        );
         assert!(session.task(id).await.unwrap().unwrap().ended_at.is_some());
     });
 }
@@ -232,7 +317,10 @@ fn a_finished_task_takes_its_documents_along() {
 fn new_work_needs_a_live_owner_in_the_final_candidates() {
     open(async |session| {
         root(&session).await;
-        let owner = session.commit(async |tx: Tx| tx.create_task(task(TaskOwnership::Conversation)).await).await.unwrap();
+        let owner = session
+            .commit(async |tx: Tx| tx.create_task(task(TaskOwnership::Conversation)).await)
+            .await
+            .unwrap();
         let refused = session
             .commit(async move |tx: Tx| {
                 let mut record = tx.task(owner).await?.unwrap();
@@ -260,13 +348,16 @@ fn submissions_settle_once_and_only_placed_inputs_are_answered() {
         let queued = session
             .commit(async |tx: Tx| {
                 let state = SubmissionState::Input(InputStatus::Queued);
-                tx.create_submission(ROOT_CONVERSATION_ID, Some("r".into()), None, state).await
+                tx.create_submission(ROOT_CONVERSATION_ID, Some("r".into()), None, state)
+                    .await
             })
             .await
             .unwrap();
         let id = queued.id;
         let early = session
-            .commit(async move |tx: Tx| tx.settle_submission(id, SubmissionSettlement::Done { answer: EntryId(9) }))
+            .commit(async move |tx: Tx| {
+                tx.settle_submission(id, SubmissionSettlement::Done { answer: EntryId(9) })
+            })
             .await;
         assert!(matches!(early, Err(SessionError::Rejected(Rejection::NotPlaced))));
         session
@@ -280,14 +371,22 @@ fn submissions_settle_once_and_only_placed_inputs_are_answered() {
             .unwrap();
         session
             .commit(async move |tx: Tx| {
-                let late = SubmissionSettlement::Unanswered { reason: "aborted".into(), detail: None };
+                let late = SubmissionSettlement::Unanswered {
+                    reason: "aborted".into(),
+                    detail: None,
+                };
                 tx.settle_submission(id, late)
             })
             .await
             .unwrap();
         let record = session.submission(id).await.unwrap().unwrap();
-        assert!(matches!(record.state, SubmissionState::Input(InputStatus::Done { .. })));
-        let found = session.commit(async |tx: Tx| tx.submission_by_request(ROOT_CONVERSATION_ID, "r").await).await;
+        assert!(matches!(
+            record.state,
+            SubmissionState::Input(InputStatus::Done { .. })
+        ));
+        let found = session
+            .commit(async |tx: Tx| tx.submission_by_request(ROOT_CONVERSATION_ID, "r").await)
+            .await;
         assert_eq!(found.unwrap().unwrap().id, id);
     });
 }
@@ -297,10 +396,19 @@ fn a_batch_above_the_limit_rejects_the_call_and_not_the_session() {
     open(async |session| {
         root(&session).await;
         let huge = session
-            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry(&"x".repeat(17 << 20))).await)
+            .commit(async |tx: Tx| {
+                tx.append_entry(ROOT_CONVERSATION_ID, entry(&"x".repeat(17 << 20)))
+                    .await
+            })
             .await;
-        assert!(matches!(huge, Err(SessionError::Rejected(Rejection::BatchTooLarge { .. }))));
-        session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("small")).await).await.unwrap();
+        assert!(matches!(
+            huge,
+            Err(SessionError::Rejected(Rejection::BatchTooLarge { .. }))
+        ));
+        session
+            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("small")).await)
+            .await
+            .unwrap();
     });
 }
 
@@ -310,7 +418,11 @@ fn an_admitted_commit_outlives_its_caller_and_the_line_is_first_in_first_out() {
         root(&session).await;
         let append = |text: &'static str| {
             let session = session.clone();
-            async move { session.commit(async move |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry(text)).await).await }
+            async move {
+                session
+                    .commit(async move |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry(text)).await)
+                    .await
+            }
         };
         // Polled once, which queues it, then dropped before its turn: withdrawn.
         let mut withdrawn = Box::pin(append("withdrawn"));
@@ -318,7 +430,10 @@ fn an_admitted_commit_outlives_its_caller_and_the_line_is_first_in_first_out() {
         drop(withdrawn);
         let (one, two) = futures::join!(append("one"), append("two"));
         assert!(one.unwrap().id < two.unwrap().id);
-        let page = session.scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None).await.unwrap();
+        let page = session
+            .scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None)
+            .await
+            .unwrap();
         assert_eq!(page.items.len(), 2);
     });
 }
@@ -331,11 +446,18 @@ fn a_storage_error_ends_the_session_with_its_cause() {
         let count = Rc::clone(&ended);
         let _close = session.subscribe_close(move |_| *count.borrow_mut() += 1);
         arm();
-        let first = session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await).await;
+        let first = session
+            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await)
+            .await;
         assert!(matches!(first, Err(SessionError::Storage(_))), "{first:?}");
-        let later = session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("y")).await).await;
+        let later = session
+            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("y")).await)
+            .await;
         assert!(matches!(later, Err(SessionError::Failed(_))));
-        assert!(matches!(session.conversation(ROOT_CONVERSATION_ID).await, Err(SessionError::Failed(_))));
+        assert!(matches!(
+            session.conversation(ROOT_CONVERSATION_ID).await,
+            Err(SessionError::Failed(_))
+        ));
         assert_eq!(*ended.borrow(), 1);
     });
 }
@@ -360,9 +482,14 @@ fn a_callback_that_swallowed_a_failed_read_cannot_commit() {
 fn an_invalid_read_fails_its_call_alone() {
     open(async |session| {
         root(&session).await;
-        let unknown = session.scan_entries(&entries_of(ConversationId(999)), 10, None).await;
+        let unknown = session
+            .scan_entries(&entries_of(ConversationId(999)), 10, None)
+            .await;
         assert!(matches!(unknown, Err(SessionError::Request(_))));
-        session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await).await.unwrap();
+        session
+            .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await)
+            .await
+            .unwrap();
     });
 }
 
@@ -378,6 +505,9 @@ fn close_lets_admitted_commits_settle_and_refuses_later_calls() {
         // Queued before the seal: it settles.
         append.unwrap();
         closed.unwrap();
-        assert!(matches!(session.conversation(ROOT_CONVERSATION_ID).await, Err(SessionError::Closed)));
+        assert!(matches!(
+            session.conversation(ROOT_CONVERSATION_ID).await,
+            Err(SessionError::Closed)
+        ));
     });
 }

@@ -39,7 +39,9 @@ pub fn backoff(opens: u32, watchdog: Millis) -> Millis {
     match opens.checked_sub(PATIENT_OPENS + 1) {
         None => 0,
         // Beyond 16 doublings the cap holds anyway.
-        Some(doublings) => watchdog.saturating_mul(2 << doublings.min(16)).min(MAX_BACKOFF_MS),
+        Some(doublings) => watchdog
+            .saturating_mul(2 << doublings.min(16))
+            .min(MAX_BACKOFF_MS),
     }
 }
 
@@ -50,7 +52,10 @@ mod tests {
     #[test]
     fn the_back_off_starts_with_the_third_open_and_ends_at_an_hour() {
         let seconds: Vec<_> = (0..13).map(|opens| backoff(opens, 10_000) / 1_000).collect();
-        assert_eq!(seconds, [0, 0, 0, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
+        assert_eq!(
+            seconds,
+            [0, 0, 0, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]
+        );
         assert_eq!(backoff(u32::MAX, 10_000), MAX_BACKOFF_MS);
     }
 }

@@ -261,7 +261,7 @@ fn opens_without_progress_back_off_and_progress_resets_them() {
     bench.settle();
     assert_eq!(
         bench.last_alarm(),
-        Some(bench.now() + 240_000),
+        Some(bench.now() + 160_000),
         "work under way is watched at the same distance"
     );
     assert_eq!(outcome_name(bench.abort_outcome(id)), "aborted");
@@ -277,7 +277,7 @@ fn a_call_schedules_at_once_and_forgives() {
     for _ in 0..4 {
         bench = reopen(bench);
     }
-    assert_eq!(bench.last_alarm(), Some(bench.now() + 60_000));
+    assert_eq!(bench.last_alarm(), Some(bench.now() + 40_000));
     bench.scheduler.resume_by_call();
     bench.settle();
     assert_eq!(bench.last_alarm(), Some(bench.now() + 10_000));

@@ -18,23 +18,48 @@ pub fn batch(conversation: ConversationId, publication: &Publication) -> Vec<Jso
         wait_events(live, &mut events);
     }
     entry_events(conversation, publication, live.as_ref(), &mut events);
-    let tasks = || publication.tasks.iter().filter(|change| change.after.conversation_id == conversation);
+    let tasks = || {
+        publication
+            .tasks
+            .iter()
+            .filter(|change| change.after.conversation_id == conversation)
+    };
     events.extend(tasks().filter_map(task_failed));
-    events.extend(tasks().filter(|change| turn_ends(change)).map(|_| event("turn_end", [])));
+    events.extend(
+        tasks()
+            .filter(|change| turn_ends(change))
+            .map(|_| event("turn_end", [])),
+    );
     if let Some(live) = &live {
         events.extend(run_events(live).ended);
     }
-    for submission in publication.submissions.iter().filter(|it| it.conversation_id == conversation) {
-        events.push(event("submission", [("record", crate::view::submission(submission))]));
+    for submission in publication
+        .submissions
+        .iter()
+        .filter(|it| it.conversation_id == conversation)
+    {
+        events.push(event(
+            "submission",
+            [("record", crate::view::submission(submission))],
+        ));
     }
     if let Some(inbox) = document_value(&INBOX, conversation, publication) {
-        events.push(event("inbox_update", [("items", super::snapshot::inbox_items(inbox.as_ref()))]));
+        events.push(event(
+            "inbox_update",
+            [("items", super::snapshot::inbox_items(inbox.as_ref()))],
+        ));
     }
     if let Some(agent) = document_value(&AGENT, conversation, publication) {
-        events.push(event("agent_changed", [("agent", agent.unwrap_or_else(Json::empty_object))]));
+        events.push(event(
+            "agent_changed",
+            [("agent", agent.unwrap_or_else(Json::empty_object))],
+        ));
     }
     if let Some(usage) = document_value(&USAGE, conversation, publication) {
-        events.push(event("usage_changed", [("usage", usage.unwrap_or_else(crate::docs::empty_usage))]));
+        events.push(event(
+            "usage_changed",
+            [("usage", usage.unwrap_or_else(crate::docs::empty_usage))],
+        ));
     }
     if let Some(live) = &live {
         events.extend(run_events(live).started);
@@ -55,7 +80,10 @@ fn of_document<'a>(
     publication: &'a Publication,
 ) -> impl Iterator<Item = &'a DocumentChange> + 'a {
     let scope = Scope::from(conversation);
-    publication.documents.iter().filter(move |change| &*change.record.kind == def.kind && change.record.scope == scope)
+    publication
+        .documents
+        .iter()
+        .filter(move |change| &*change.record.kind == def.kind && change.record.scope == scope)
 }
 
 /// Whether the document changed, and its value afterwards (`None` once retired).
@@ -64,23 +92,33 @@ fn document_value(
     conversation: ConversationId,
     publication: &Publication,
 ) -> Option<Option<Json>> {
-    of_document(def, conversation, publication).last().map(|change| match &change.kind {
-        DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. } => Some(value.clone()),
-        DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
-    })
+    of_document(def, conversation, publication)
+        .last()
+        .map(|change| match &change.kind {
+            DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. } => {
+                Some(value.clone())
+            }
+            DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
+        })
 }
 
 fn live_change(conversation: ConversationId, publication: &Publication) -> Option<LiveChange<'_>> {
     const NO_OPS: &[Op] = &[];
-    of_document(&LIVE, conversation, publication).last().and_then(|change| match &change.kind {
-        DocumentChangeKind::Created { value } => {
-            Some(LiveChange { before: Json::empty_object(), after: value.clone(), ops: NO_OPS })
-        }
-        DocumentChangeKind::Changed { before, value, ops } => {
-            Some(LiveChange { before: before.clone(), after: value.clone(), ops })
-        }
-        DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
-    })
+    of_document(&LIVE, conversation, publication)
+        .last()
+        .and_then(|change| match &change.kind {
+            DocumentChangeKind::Created { value } => Some(LiveChange {
+                before: Json::empty_object(),
+                after: value.clone(),
+                ops: NO_OPS,
+            }),
+            DocumentChangeKind::Changed { before, value, ops } => Some(LiveChange {
+                before: before.clone(),
+                after: value.clone(),
+                ops,
+            }),
+            DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
+        })
 }
 
 /// Entries in append order. A message whose partial was committed before has started already.
@@ -92,7 +130,11 @@ fn entry_events(
 ) {
     let mut partial_open = live.is_some_and(|live| live.message_before().is_some());
     let mut tools = live.map(ended_tools).unwrap_or_default();
-    for entry in publication.entries.iter().filter(|entry| entry.conversation_id == conversation) {
+    for entry in publication
+        .entries
+        .iter()
+        .filter(|entry| entry.conversation_id == conversation)
+    {
         let Some(message) = entry.model.as_ref().and_then(|messages| messages.first()) else {
             events.push(event("entry_appended", [("entry", crate::view::entry(entry))]));
             continue;
@@ -117,7 +159,10 @@ fn is_assistant(entry: &EntryRecord) -> bool {
 
 /// A generation's outcome is committed, held or final, whichever comes first.
 fn turn_ends(change: &TaskChange) -> bool {
-    let had_outcome = change.before.as_ref().is_some_and(|before| before.outcome().is_some());
+    let had_outcome = change
+        .before
+        .as_ref()
+        .is_some_and(|before| before.outcome().is_some());
     &*change.after.kind == generation::KIND && change.after.outcome().is_some() && !had_outcome
 }
 
@@ -129,7 +174,9 @@ fn task_failed(change: &TaskChange) -> Option<Json> {
     let message = match change.after.outcome()? {
         TaskOutcome::Faulted { error } => error.message.clone(),
         TaskOutcome::Orphaned { reason } => reason.clone(),
-        TaskOutcome::Completed { .. } | TaskOutcome::Failed { .. } | TaskOutcome::Aborted { .. } => return None,
+        TaskOutcome::Completed { .. } | TaskOutcome::Failed { .. } | TaskOutcome::Aborted { .. } => {
+            return None;
+        }
     };
     Some(event(
         "task_failed",

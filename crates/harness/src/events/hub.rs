@@ -69,7 +69,9 @@ impl Queue {
 
     fn trim(&mut self) {
         while self.overflows() {
-            let Some((seq, _, bytes)) = self.batches.pop_front() else { return };
+            let Some((seq, _, bytes)) = self.batches.pop_front() else {
+                return;
+            };
             self.bytes -= bytes;
             self.complete_after = Some(seq);
         }
@@ -138,7 +140,9 @@ impl EventHub {
         let head = self.head().await?;
         let hub = Rc::clone(self);
         // On the line: no commit may fall between the look at what is held and the registration.
-        self.session.on_line(async move || hub.register(conversation, after, head)).await
+        self.session
+            .on_line(async move || hub.register(conversation, after, head))
+            .await
     }
 
     fn register(
@@ -150,7 +154,10 @@ impl EventHub {
         let head = self.head.borrow().or(stored_head);
         let mut channels = self.channels.borrow_mut();
         let channel = channels.entry(conversation).or_insert_with(|| Channel {
-            recent: Queue { complete_after: head, ..Queue::default() },
+            recent: Queue {
+                complete_after: head,
+                ..Queue::default()
+            },
             readers: Vec::new(),
         });
         let mut state = ReaderState::default();
@@ -164,7 +171,11 @@ impl EventHub {
         }
         let state = Rc::new(RefCell::new(state));
         channel.readers.push(Rc::downgrade(&state));
-        EventReader { hub: Rc::clone(self), conversation, state }
+        EventReader {
+            hub: Rc::clone(self),
+            conversation,
+            state,
+        }
     }
 
     /// The newest commit known here.
@@ -199,7 +210,9 @@ impl EventHub {
             channel.recent.push(publication.seq, events.clone(), bytes);
             channel.recent.trim();
             channel.readers.retain(|reader| {
-                let Some(reader) = reader.upgrade() else { return false };
+                let Some(reader) = reader.upgrade() else {
+                    return false;
+                };
                 deliver(&mut reader.borrow_mut(), publication.seq, &events, bytes);
                 true
             });
@@ -266,12 +279,17 @@ impl EventReader {
                     Some(seq) => Some(seq),
                     None => stored_head?,
                 };
-                Ok::<_, SessionError>(Frame::Snapshot { seq: seq.unwrap_or(Seq(0)), value })
+                Ok::<_, SessionError>(Frame::Snapshot {
+                    seq: seq.unwrap_or(Seq(0)),
+                    value,
+                })
             })
             .await;
         match taken {
             Ok(Ok(frame)) => frame,
-            Ok(Err(error)) | Err(error) => Frame::End { reason: end_reason(&error) },
+            Ok(Err(error)) | Err(error) => Frame::End {
+                reason: end_reason(&error),
+            },
         }
     }
 }

@@ -45,10 +45,18 @@ fn under_message(op: &Op) -> Option<&[Segment]> {
     const PREFIX: [&str; 2] = ["generation", "message"];
     let path: &[Segment] = match op {
         Op::Replace(_) => return Some(&[]),
-        Op::Set(path, _) | Op::Delete(path) | Op::Append(path, _) | Op::TrimStart(path, _) | Op::Move(path, _) => path,
+        Op::Set(path, _)
+        | Op::Delete(path)
+        | Op::Append(path, _)
+        | Op::TrimStart(path, _)
+        | Op::Move(path, _) => path,
         Op::Splice { path, .. } => path,
     };
-    let shared = path.iter().zip(PREFIX).take_while(|(segment, name)| is_key(segment, name)).count();
+    let shared = path
+        .iter()
+        .zip(PREFIX)
+        .take_while(|(segment, name)| is_key(segment, name))
+        .count();
     if shared == PREFIX.len() {
         path.get(shared..)
     } else if shared == path.len() {
@@ -72,7 +80,12 @@ fn message_changes(ops: &[Op], before: &Json, after: &Json) -> Vec<Json> {
         match path {
             [] => return vec![whole_message(after)],
             [only] if is_key(only, "content") => match op {
-                Op::Splice { index, remove: 0, items, .. } if *index as usize >= known => {
+                Op::Splice {
+                    index,
+                    remove: 0,
+                    items,
+                    ..
+                } if *index as usize >= known => {
                     for offset in 0..items.len() as u64 {
                         push_start(&mut changes, &mut whole, after, index + offset);
                     }
@@ -103,7 +116,10 @@ fn message_changes(ops: &[Op], before: &Json, after: &Json) -> Vec<Json> {
 }
 
 fn content_len(message: &Json) -> usize {
-    message.get("content").and_then(Json::as_array).map_or(0, |content| content.len())
+    message
+        .get("content")
+        .and_then(Json::as_array)
+        .map_or(0, |content| content.len())
 }
 
 fn whole_message(after: &Json) -> Json {
@@ -112,7 +128,10 @@ fn whole_message(after: &Json) -> Json {
 
 fn block_at(after: &Json, index: u64) -> Json {
     let content = after.get("content");
-    content.and_then(|content| content.index(index as usize)).cloned().unwrap_or(Json::Null)
+    content
+        .and_then(|content| content.index(index as usize))
+        .cloned()
+        .unwrap_or(Json::Null)
 }
 
 fn push_start(changes: &mut Vec<Json>, whole: &mut Vec<u64>, after: &Json, index: u64) {
@@ -122,13 +141,22 @@ fn push_start(changes: &mut Vec<Json>, whole: &mut Vec<u64>, after: &Json, index
         Some("toolCall") => "toolcall_start",
         _ => "text_start",
     };
-    changes.push(event(kind, [("contentIndex", Json::from(index)), ("block", block)]));
+    changes.push(event(
+        kind,
+        [("contentIndex", Json::from(index)), ("block", block)],
+    ));
     whole.push(index);
 }
 
 fn push_block(changes: &mut Vec<Json>, whole: &mut Vec<u64>, after: &Json, index: u64) {
     if !whole.contains(&index) {
-        changes.push(event("block", [("contentIndex", Json::from(index)), ("block", block_at(after, index))]));
+        changes.push(event(
+            "block",
+            [
+                ("contentIndex", Json::from(index)),
+                ("block", block_at(after, index)),
+            ],
+        ));
         whole.push(index);
     }
 }
@@ -155,7 +183,11 @@ fn delta(op: &Op, index: u64, rest: &[Segment]) -> Option<Json> {
 /// Retry and deferred waits that appear, move or go.
 pub(super) fn wait_events(live: &LiveChange<'_>, events: &mut Vec<Json>) {
     let attempt = |value: &Json| {
-        value.get("generation").and_then(|it| it.get("attempt")).cloned().unwrap_or_else(|| Json::from(0_u64))
+        value
+            .get("generation")
+            .and_then(|it| it.get("attempt"))
+            .cloned()
+            .unwrap_or_else(|| Json::from(0_u64))
     };
     let member = |value: &Json, name: &str| value.get("generation").and_then(|it| it.get(name)).cloned();
     match (member(&live.before, "retry"), member(&live.after, "retry")) {
@@ -219,14 +251,22 @@ impl EndedTool {
 
 pub(super) fn ended_tools(live: &LiveChange<'_>) -> Vec<EndedTool> {
     let slots = |value: &Json| -> Vec<Json> {
-        value.get("tools").and_then(Json::as_array).map(|slots| slots.iter().cloned().collect()).unwrap_or_default()
+        value
+            .get("tools")
+            .and_then(Json::as_array)
+            .map(|slots| slots.iter().cloned().collect())
+            .unwrap_or_default()
     };
     let is_done = |slot: &Json| slot.get("status").and_then(Json::as_str) == Some("done");
     let was_done = slots(&live.before);
     slots(&live.after)
         .into_iter()
         .filter(|slot| is_done(slot))
-        .filter(|slot| !was_done.iter().any(|known| is_done(known) && known.get("callId") == slot.get("callId")))
+        .filter(|slot| {
+            !was_done
+                .iter()
+                .any(|known| is_done(known) && known.get("callId") == slot.get("callId"))
+        })
         .map(|slot| EndedTool {
             call_id: slot.get("callId").cloned().unwrap_or(Json::Null),
             name: slot.get("name").cloned().unwrap_or(Json::Null),

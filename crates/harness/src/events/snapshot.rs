@@ -11,14 +11,26 @@ use tidehold_session::{Session, SessionError};
 pub(super) async fn read(session: &Session, conversation: ConversationId) -> Result<Json, SessionError> {
     let (marker, range) = active_range(session, conversation, None).await?;
     let entries = derive_context(marker, range).entries;
-    let live = session.committed_document(&LIVE, conversation).await?.unwrap_or_else(Json::empty_object);
-    let agent = session.committed_document(&AGENT, conversation).await?.unwrap_or_else(Json::empty_object);
-    let usage = session.committed_document(&USAGE, conversation).await?.unwrap_or_else(empty_usage);
+    let live = session
+        .committed_document(&LIVE, conversation)
+        .await?
+        .unwrap_or_else(Json::empty_object);
+    let agent = session
+        .committed_document(&AGENT, conversation)
+        .await?
+        .unwrap_or_else(Json::empty_object);
+    let usage = session
+        .committed_document(&USAGE, conversation)
+        .await?
+        .unwrap_or_else(empty_usage);
     let inbox = session.committed_document(&INBOX, conversation).await?;
     let list = |name: &str| live.get(name).cloned().unwrap_or_else(|| Json::array([]));
     let mut members = vec![
         ("type", Json::from("snapshot")),
-        ("entries", Json::array(entries.iter().map(|entry| crate::view::entry(entry)))),
+        (
+            "entries",
+            Json::array(entries.iter().map(|entry| crate::view::entry(entry))),
+        ),
     ];
     if let Some(inputs) = live.get("run").and_then(|run| run.get("inputs")) {
         members.push(("run", Json::object([("inputs", inputs.clone())])));
@@ -40,7 +52,9 @@ pub(super) async fn read(session: &Session, conversation: ConversationId) -> Res
 
 /// Ids and modes of queued items; what they hold stays in the inbox.
 pub(super) fn inbox_items(inbox: Option<&Json>) -> Json {
-    let items = inbox.and_then(|inbox| inbox.get("items")).and_then(Json::as_array);
+    let items = inbox
+        .and_then(|inbox| inbox.get("items"))
+        .and_then(Json::as_array);
     let shown = items.into_iter().flat_map(|items| items.iter()).map(|item| {
         let member = |name: &'static str| (name, item.get(name).cloned().unwrap_or(Json::Null));
         Json::object([member("id"), member("mode")])

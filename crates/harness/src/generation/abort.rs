@@ -11,7 +11,10 @@ pub(super) async fn run(
 ) -> Result<(), TaskFault> {
     if let Checkpoint::Poll { model, handle, .. } = &task.checkpoint
         && let Some(model) = generation.models.model(&model.provider, &model.model_id)
-        && let Err(error) = generation.models.cancel_deferred(model, handle, runtime.signal()).await
+        && let Err(error) = generation
+            .models
+            .cancel_deferred(model, handle, runtime.signal())
+            .await
     {
         runtime.report(format!("the deferred response could not be cancelled: {error}"));
     }
@@ -20,7 +23,10 @@ pub(super) async fn run(
         .commit(async move |tx, _| {
             convert_leftover(&tx, conversation).await?;
             classify::settle_unanswered(&tx, conversation, "aborted", None).await?;
-            Ok(Some(Next::Finish(Outcome::Aborted { reason: None, result: None })))
+            Ok(Some(Next::Finish(Outcome::Aborted {
+                reason: None,
+                result: None,
+            })))
         })
         .await
 }

@@ -5,8 +5,8 @@ use crate::docs::LIVE;
 use crate::entries::assistant_entry;
 use crate::live::{end_run, run_of};
 use crate::settings::Settings;
-use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
 use crate::submissions::Floor;
+use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
 use crate::usage;
 use tidehold_delta::{Json, Text};
 use tidehold_models::errors::{is_context_overflow, is_retryable_assistant_error, retry_delay_ms};
@@ -27,9 +27,17 @@ type Step = Next<Checkpoint, GenerationResult>;
 enum Verdict {
     Answer,
     Calls,
-    Retry { until: Millis, error: String },
-    Deferred { handle: Box<DeferredHandle>, poll_at: Millis },
-    Failed { error: String },
+    Retry {
+        until: Millis,
+        error: String,
+    },
+    Deferred {
+        handle: Box<DeferredHandle>,
+        poll_at: Millis,
+    },
+    Failed {
+        error: String,
+    },
 }
 
 pub(super) async fn response(
@@ -57,7 +65,16 @@ pub(super) async fn response(
                 Verdict::Deferred { handle, poll_at } => {
                     let deferred = Json::object([("pollAt", Json::from(poll_at))]);
                     show(&tx, conversation, attempt, "deferred", deferred).await?;
-                    parked(Checkpoint::Poll { attempt, model, cutoff, handle: *handle, poll_at }, poll_at)
+                    parked(
+                        Checkpoint::Poll {
+                            attempt,
+                            model,
+                            cutoff,
+                            handle: *handle,
+                            poll_at,
+                        },
+                        poll_at,
+                    )
                 }
                 Verdict::Failed { error } => {
                     append(&tx, conversation, &message).await?;
@@ -71,10 +88,12 @@ pub(super) async fn response(
 
 fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Millis) -> Verdict {
     let error = || {
-        message
-            .error_message
-            .clone()
-            .unwrap_or_else(|| format!("Model response ended with stop reason {}", stop_reason_name(message.stop_reason)))
+        message.error_message.clone().unwrap_or_else(|| {
+            format!(
+                "Model response ended with stop reason {}",
+                stop_reason_name(message.stop_reason)
+            )
+        })
     };
     match message.stop_reason {
         StopReason::ToolUse if message.tool_calls().next().is_some() => Verdict::Calls,
@@ -82,9 +101,14 @@ fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Mil
         StopReason::Deferred => match &message.deferred {
             Some(handle) => {
                 let poll_at = now + handle.poll_after_ms.unwrap_or(DEFAULT_POLL_AFTER_MS);
-                Verdict::Deferred { handle: Box::new(handle.clone()), poll_at }
+                Verdict::Deferred {
+                    handle: Box::new(handle.clone()),
+                    poll_at,
+                }
             }
-            None => Verdict::Failed { error: "Deferred response without a handle".to_owned() },
+            None => Verdict::Failed {
+                error: "Deferred response without a handle".to_owned(),
+            },
         },
         // Until compaction exists it counts as disabled: an overflow is never retried (spec 8.3).
         StopReason::Error if is_context_overflow(message, None) => Verdict::Failed { error: error() },
@@ -94,7 +118,10 @@ fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Mil
                 && is_retryable_assistant_error(message) =>
         {
             let until = now + retry_delay_ms(&settings.retry, i64::from(attempt));
-            Verdict::Retry { until, error: error() }
+            Verdict::Retry {
+                until,
+                error: error(),
+            }
         }
         StopReason::Error | StopReason::Aborted | StopReason::Pending => Verdict::Failed { error: error() },
     }
@@ -134,9 +161,19 @@ async fn answer(
     let floor = Floor::read(tx, conversation).await?;
     let entry_id = append(tx, conversation, message).await?;
     if let Some(run) = &floor.run {
-        end_run(tx, conversation, run, &SubmissionSettlement::Done { answer: entry_id }).await?;
+        end_run(
+            tx,
+            conversation,
+            run,
+            &SubmissionSettlement::Done { answer: entry_id },
+        )
+        .await?;
     }
-    let boundary = Boundary { tx, conversation, settings };
+    let boundary = Boundary {
+        tx,
+        conversation,
+        settings,
+    };
     let selection = select(BoundaryKind::Final, &floor.items, settings);
     let inputs = place(&boundary, &floor, &selection).await?;
     if !inputs.is_empty() {
@@ -169,7 +206,10 @@ pub(super) async fn fail(
     error: String,
 ) -> Result<Step, SessionError> {
     settle_unanswered(tx, conversation, reason, Some(Json::from(error.as_str()))).await?;
-    let error = TaskOutcomeError { message: error.into(), detail: None };
+    let error = TaskOutcomeError {
+        message: error.into(),
+        detail: None,
+    };
     Ok(Next::Finish(Outcome::Failed { error, result: None }))
 }
 
@@ -182,7 +222,10 @@ pub(crate) async fn settle_unanswered(
 ) -> Result<(), SessionError> {
     let live = tx.peek(&LIVE, conversation).await?;
     if let Some(run) = live.as_ref().map(run_of).transpose()?.flatten() {
-        let settlement = SubmissionSettlement::Unanswered { reason: reason.into(), detail };
+        let settlement = SubmissionSettlement::Unanswered {
+            reason: reason.into(),
+            detail,
+        };
         end_run(tx, conversation, &run, &settlement).await?;
     }
     Ok(())
@@ -195,5 +238,7 @@ pub(super) async fn no_model(
     error: String,
 ) -> Result<(), TaskFault> {
     let conversation = runtime.conversation_id();
-    runtime.commit(async move |tx, _| Ok(Some(fail(&tx, conversation, "no_model", error).await?))).await
+    runtime
+        .commit(async move |tx, _| Ok(Some(fail(&tx, conversation, "no_model", error).await?)))
+        .await
 }

@@ -47,5 +47,7 @@ pub(crate) async fn read(
 /// Typed messages of a derived context.
 pub(crate) fn messages(view: &ContextView) -> Result<Vec<Message>, SessionError> {
     let typed = view.messages.iter().map(|message| message.to_typed::<Message>());
-    typed.collect::<Result<_, _>>().map_err(|error| crate::error::malformed("transcript message", &error))
+    typed
+        .collect::<Result<_, _>>()
+        .map_err(|error| crate::error::malformed("transcript message", &error))
 }

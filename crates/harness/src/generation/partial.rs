@@ -8,8 +8,8 @@ use crate::usage;
 use futures::future::{Either, FusedFuture, FutureExt, LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt};
 use tidehold_delta::{Draft, DraftError, Path};
-use tidehold_models::message::{AssistantMessage, Message, StopReason};
 use tidehold_models::changes::Changes;
+use tidehold_models::message::{AssistantMessage, Message, StopReason};
 use tidehold_models::partial::Partial;
 use tidehold_models::stream::StreamEvent;
 use tidehold_models::tool_arguments::Change;
@@ -106,7 +106,10 @@ impl Progress {
 }
 
 fn record(message: &Draft, edit: Change) -> Result<(), DraftError> {
-    let place = |path: Path| path.into_iter().fold(message.clone(), |place, segment| place.at(segment));
+    let place = |path: Path| {
+        path.into_iter()
+            .fold(message.clone(), |place, segment| place.at(segment))
+    };
     match edit {
         Change::Set { path, value } => place(path).set(value),
         Change::Append { path, text } => place(path).append(&text),
@@ -143,13 +146,24 @@ fn pause<'a>(
 /// Converts a committed partial into an aborted assistant entry, as the abort handler and recovery do.
 pub(crate) async fn convert_leftover(tx: &Tx, conversation: ConversationId) -> Result<(), SessionError> {
     let live = tx.peek(&LIVE, conversation).await?;
-    let stored = live.as_ref().and_then(|live| live.get("generation")).and_then(|it| it.get("message"));
+    let stored = live
+        .as_ref()
+        .and_then(|live| live.get("generation"))
+        .and_then(|it| it.get("message"));
     let Some(stored) = stored else { return Ok(()) };
-    let message = stored.to_typed::<Message>().map_err(|error| malformed("pi.live.generation", &error))?;
-    let Message::Assistant(mut message) = message else { return Ok(()) };
+    let message = stored
+        .to_typed::<Message>()
+        .map_err(|error| malformed("pi.live.generation", &error))?;
+    let Message::Assistant(mut message) = message else {
+        return Ok(());
+    };
     message.stop_reason = StopReason::Aborted;
     tx.append_entry(conversation, assistant_entry(&message)?).await?;
     usage::add(tx, conversation, &message).await?;
-    tx.doc(&LIVE, conversation).await?.at("generation").at("message").remove()?;
+    tx.doc(&LIVE, conversation)
+        .await?
+        .at("generation")
+        .at("message")
+        .remove()?;
     Ok(())
 }

@@ -24,11 +24,20 @@ pub(super) async fn run(
     deferred: Deferred,
 ) -> Result<(), TaskFault> {
     runtime.sleep(deferred.poll_at).await?;
-    let Deferred { attempt, model, cutoff, handle, poll_at } = deferred;
+    let Deferred {
+        attempt,
+        model,
+        cutoff,
+        handle,
+        poll_at,
+    } = deferred;
     let Some(known) = generation.models.model(&model.provider, &model.model_id) else {
         return classify::no_model(generation, &runtime, prepare::unknown_model(&model)).await;
     };
-    let message = generation.models.fetch_deferred(known, &handle, runtime.signal()).await;
+    let message = generation
+        .models
+        .fetch_deferred(known, &handle, runtime.signal())
+        .await;
     if message.stop_reason != StopReason::Deferred {
         return classify::response(generation, &runtime, attempt, model, cutoff, message).await;
     }
@@ -39,8 +48,16 @@ pub(super) async fn run(
     runtime
         .commit(async move |tx, _| {
             let live = tx.doc(&LIVE, conversation).await?;
-            live.at("generation").at("deferred").set(Json::object([("pollAt", Json::from(poll_at))]))?;
-            let next = Checkpoint::Poll { attempt, model, cutoff, handle, poll_at };
+            live.at("generation")
+                .at("deferred")
+                .set(Json::object([("pollAt", Json::from(poll_at))]))?;
+            let next = Checkpoint::Poll {
+                attempt,
+                model,
+                cutoff,
+                handle,
+                poll_at,
+            };
             Ok(Some(parked(next, poll_at)))
         })
         .await

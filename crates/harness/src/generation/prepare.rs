@@ -23,11 +23,19 @@ pub(super) async fn run(
     let Some(model) = agent.model.clone().or_else(|| (generation.default_model)()) else {
         return classify::no_model(generation, &runtime, "No model is configured".to_owned()).await;
     };
-    if generation.models.model(&model.provider, &model.model_id).is_none() {
+    if generation
+        .models
+        .model(&model.provider, &model.model_id)
+        .is_none()
+    {
         return classify::no_model(generation, &runtime, unknown_model(&model)).await;
     }
     let view = context::read(&session, conversation, None).await?;
-    let planned = prompt::plan(&context::messages(&view)?, &prompt::desired(&agent), timestamp(&runtime));
+    let planned = prompt::plan(
+        &context::messages(&view)?,
+        &prompt::desired(&agent),
+        timestamp(&runtime),
+    );
     let tail = view.entries.iter().map(|entry| entry.id).max();
     let settings = (generation.settings)();
     runtime
@@ -56,7 +64,9 @@ async fn append_planned(
     planned: Option<Message>,
     tail: Option<EntryId>,
 ) -> Result<EntryId, SessionError> {
-    let Some(message) = planned else { return Ok(tail.unwrap_or(EntryId(0))) };
+    let Some(message) = planned else {
+        return Ok(tail.unwrap_or(EntryId(0)));
+    };
     let json = tidehold_delta::Json::from_serialize(&message)
         .map_err(|error| crate::error::malformed("system message", &error))?;
     let draft = EntryDraft::of_messages(crate::entries::SYSTEM, vec![json]);

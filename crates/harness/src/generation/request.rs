@@ -32,11 +32,15 @@ pub(super) async fn run(
         .commit(async move |tx, _| {
             convert_leftover(&tx, conversation).await?;
             let live = tx.doc(&LIVE, conversation).await?;
-            live.at("generation").set(Json::object([("attempt", Json::from(u64::from(attempt)))]))?;
+            live.at("generation")
+                .set(Json::object([("attempt", Json::from(u64::from(attempt)))]))?;
             Ok(None)
         })
         .await?;
-    let Some(model) = generation.models.model(&pinned.model.provider, &pinned.model.model_id) else {
+    let Some(model) = generation
+        .models
+        .model(&pinned.model.provider, &pinned.model.model_id)
+    else {
         return classify::no_model(generation, &runtime, prepare::unknown_model(&pinned.model)).await;
     };
     let view = context::read(runtime.session(), conversation, Some(pinned.cutoff)).await?;
@@ -59,7 +63,18 @@ pub(super) async fn run(
         ordinal: attempt,
         signal: runtime.signal(),
     };
-    let progress = Progress::new(runtime.clone(), (generation.settings)().progress.partial_interval_ms);
+    let progress = Progress::new(
+        runtime.clone(),
+        (generation.settings)().progress.partial_interval_ms,
+    );
     let message: AssistantMessage = progress.follow(generation.models.stream(request)).await?;
-    classify::response(generation, &runtime, attempt, pinned.model, pinned.cutoff, message).await
+    classify::response(
+        generation,
+        &runtime,
+        attempt,
+        pinned.model,
+        pinned.cutoff,
+        message,
+    )
+    .await
 }

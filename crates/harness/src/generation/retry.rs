@@ -8,7 +8,9 @@ pub(super) async fn run(runtime: GenerationRuntime, attempt: u32, until: Millis)
     runtime.sleep(until).await?;
     runtime
         .commit(async move |_, _| {
-            Ok(Some(Next::<_, GenerationResult>::Continue(Checkpoint::Prepare { attempt: attempt + 1 })))
+            Ok(Some(Next::<_, GenerationResult>::Continue(Checkpoint::Prepare {
+                attempt: attempt + 1,
+            })))
         })
         .await
 }

@@ -5,8 +5,8 @@ use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classif
 use crate::docs::LIVE;
 use crate::entries::TOOL_RESULT;
 use crate::live::{Run, end_run, set_run};
-use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
 use crate::submissions::Floor;
+use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
 use tidehold_delta::Json;
 use tidehold_models::message::{AssistantMessage, ToolCall};
 use tidehold_session::host::Millis;
@@ -36,7 +36,11 @@ pub(super) async fn start(
     live.at("tools").set(Json::array(slots))?;
     live.at("generation").remove()?;
     Ok(Next::Wait {
-        checkpoint: Checkpoint::Tools { assistant, tools: Vec::new(), pending: Vec::new() },
+        checkpoint: Checkpoint::Tools {
+            assistant,
+            tools: Vec::new(),
+            pending: Vec::new(),
+        },
         on: Vec::new(),
         policy: JoinPolicy::AllSettled,
         until: None,
@@ -78,14 +82,21 @@ pub(super) async fn finish(
         .commit(async move |tx, _| {
             let floor = Floor::read(&tx, conversation).await?;
             let selection = select(BoundaryKind::PostTools, &floor.items, &settings);
-            let boundary = Boundary { tx: &tx, conversation, settings: &settings };
+            let boundary = Boundary {
+                tx: &tx,
+                conversation,
+                settings: &settings,
+            };
             let inputs = place(&boundary, &floor, &selection).await?;
             let live = tx.doc(&LIVE, conversation).await?;
             live.at("tools").remove()?;
             live.at("nestedTools").remove()?;
             if let Some(run) = &floor.run {
                 if selection.resets {
-                    let reset = SubmissionSettlement::Unanswered { reason: "reset".into(), detail: None };
+                    let reset = SubmissionSettlement::Unanswered {
+                        reason: "reset".into(),
+                        detail: None,
+                    };
                     end_run(&tx, conversation, run, &reset).await?;
                     if !inputs.is_empty() {
                         start_run(&tx, conversation, inputs).await?;
@@ -96,7 +107,9 @@ pub(super) async fn finish(
                     set_run(&live, &Run { task_id, inputs })?;
                 }
             }
-            Ok(Some(Next::Finish(Outcome::Completed(GenerationResult { entry_id: assistant }))))
+            Ok(Some(Next::Finish(Outcome::Completed(GenerationResult {
+                entry_id: assistant,
+            }))))
         })
         .await
 }

@@ -40,7 +40,11 @@ impl Harness {
     }
 
     /// One change of a conversation's agent, in its own commit. The root is created by the first change that names it.
-    pub async fn configure(&self, conversation: ConversationId, change: AgentChange) -> Result<(), HarnessError> {
+    pub async fn configure(
+        &self,
+        conversation: ConversationId,
+        change: AgentChange,
+    ) -> Result<(), HarnessError> {
         self.session()
             .commit(async move |tx: Tx| {
                 if tx.conversation(conversation).await?.is_none() {
@@ -66,7 +70,10 @@ impl Harness {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<ConversationRecord>, HarnessError> {
-        Ok(self.session().scan_conversations(&ConversationQuery::default(), limit, cursor).await?)
+        Ok(self
+            .session()
+            .scan_conversations(&ConversationQuery::default(), limit, cursor)
+            .await?)
     }
 
     /// Withdraws queued inputs and marks the conversation's live work; returns once both are durable.

@@ -52,7 +52,14 @@ fn uuid_v7(tx: &Tx) -> String {
     const RANDOM: u128 = (0xfff << 64) | ((1 << 62) - 1);
     let uuid = time | VERSION | VARIANT | (random & RANDOM);
     let part = |shift: u32, width: u32| (uuid >> shift) & ((1 << width) - 1);
-    format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 32), part(80, 16), part(64, 16), part(48, 16), part(0, 48))
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        part(96, 32),
+        part(80, 16),
+        part(64, 16),
+        part(48, 16),
+        part(0, 48)
+    )
 }
 
 /// Settles what a faulted or orphaned run task cannot.

@@ -35,9 +35,16 @@ impl Harness {
         limit: usize,
         cursor: Option<Cursor>,
     ) -> Result<EntryPage, HarnessError> {
-        let query =
-            EntryQuery { conversation_id: conversation, min_entry_id: None, max_entry_id: None, order };
-        let mut page = EntryPage { items: Vec::new(), next: cursor };
+        let query = EntryQuery {
+            conversation_id: conversation,
+            min_entry_id: None,
+            max_entry_id: None,
+            order,
+        };
+        let mut page = EntryPage {
+            items: Vec::new(),
+            next: cursor,
+        };
         let mut bytes = 0;
         // One entry at a time keeps memory bounded by the page, whatever the entries weigh.
         while page.items.len() < limit {
@@ -78,16 +85,26 @@ impl Harness {
 
     /// The spend of one conversation.
     pub async fn conversation_usage(&self, conversation: ConversationId) -> Result<Json, HarnessError> {
-        Ok(self.session().snapshot(&USAGE, conversation).await?.unwrap_or_else(empty_usage))
+        Ok(self
+            .session()
+            .snapshot(&USAGE, conversation)
+            .await?
+            .unwrap_or_else(empty_usage))
     }
 
     /// Queued and placed submissions in id order.
     pub async fn live_submissions(&self) -> Result<Vec<SubmissionRecord>, HarnessError> {
-        let query = SubmissionQuery { live: true, ..SubmissionQuery::default() };
+        let query = SubmissionQuery {
+            live: true,
+            ..SubmissionQuery::default()
+        };
         let mut found = Vec::new();
         let mut cursor = None;
         loop {
-            let page = self.session().scan_submissions(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            let page = self
+                .session()
+                .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
+                .await?;
             found.extend(page.items);
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -98,11 +115,17 @@ impl Harness {
 
     /// The session total of every conversation's ledger, and each of them.
     pub async fn usage(&self) -> Result<Usage, HarnessError> {
-        let mut usage = Usage { total: empty_usage(), conversations: Vec::new() };
+        let mut usage = Usage {
+            total: empty_usage(),
+            conversations: Vec::new(),
+        };
         let mut cursor = None;
         loop {
             let query = ConversationQuery::default();
-            let page = self.session().scan_conversations(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            let page = self
+                .session()
+                .scan_conversations(&query, SCAN_PAGE, cursor.as_ref())
+                .await?;
             for record in page.items {
                 let own = self.conversation_usage(record.id).await?;
                 usage.total = crate::usage::sum(&usage.total, &own)?;

@@ -1,8 +1,8 @@
 //! Submitting, waiting and withdrawing (spec 2.2 and 6).
 
 use super::Harness;
-use crate::error::HarnessError;
 use crate::entries::reset_entry;
+use crate::error::HarnessError;
 use crate::submissions::{self, AbortOutcome, SubmissionDraft, WriteDraft};
 use futures::future::{Either, select};
 use std::rc::Rc;
@@ -38,7 +38,11 @@ impl Harness {
     }
 
     /// Starts the context anew: a write of a `pi.reset` entry, placed at once when idle, else at the next boundary.
-    pub async fn reset(&self, conversation: ConversationId, handoff: Option<&str>) -> Result<(), HarnessError> {
+    pub async fn reset(
+        &self,
+        conversation: ConversationId,
+        handoff: Option<&str>,
+    ) -> Result<(), HarnessError> {
         let settings = self.settings();
         let entry = reset_entry(handoff, self.session().host().now());
         self.session()
@@ -46,7 +50,10 @@ impl Harness {
                 if tx.conversation(conversation).await?.is_none() {
                     return Err(HarnessError::UnknownConversation(conversation));
                 }
-                let draft = SubmissionDraft::Write(WriteDraft { request_id: None, entry });
+                let draft = SubmissionDraft::Write(WriteDraft {
+                    request_id: None,
+                    entry,
+                });
                 submissions::admit_valid(&tx, conversation, &draft, &settings).await
             })
             .await?;
@@ -70,7 +77,9 @@ impl Harness {
         }
         self.resume();
         let settled = Box::pin(self.0.waits.settled(self.session(), id));
-        let Some(deadline) = deadline else { return Ok(settled.await?) };
+        let Some(deadline) = deadline else {
+            return Ok(settled.await?);
+        };
         let timer = self.session().host().sleep_until(deadline);
         match select(settled, timer).await {
             Either::Left((settled, _)) => Ok(settled?),

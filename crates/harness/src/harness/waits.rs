@@ -1,9 +1,9 @@
 //! Waits for submissions, fed by publications.
 
+use futures::channel::oneshot;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use futures::channel::oneshot;
 use tidehold_session::ids::SubmissionId;
 use tidehold_session::records::SubmissionRecord;
 use tidehold_session::{Session, SessionError, Subscription};
@@ -16,11 +16,18 @@ pub(super) struct Waits {
 
 impl Waits {
     pub fn new(session: &Session) -> Rc<Self> {
-        let waits = Rc::new(Self { waiting: RefCell::default(), subscriptions: RefCell::default() });
+        let waits = Rc::new(Self {
+            waiting: RefCell::default(),
+            subscriptions: RefCell::default(),
+        });
         let weak = Rc::downgrade(&waits);
         let commits = session.subscribe_commits(move |publication| {
             let Some(waits) = weak.upgrade() else { return };
-            for record in publication.submissions.iter().filter(|record| record.is_settled()) {
+            for record in publication
+                .submissions
+                .iter()
+                .filter(|record| record.is_settled())
+            {
                 for waiter in waits.waiting.borrow_mut().remove(&record.id).unwrap_or_default() {
                     // Whoever stopped waiting needs no answer.
                     let _gone = waiter.send(Rc::clone(record));

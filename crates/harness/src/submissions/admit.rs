@@ -45,7 +45,13 @@ pub(crate) async fn admit_valid(
         check_targets(tx, conversation, &write.entry).await?;
     }
     let floor = Floor::read(tx, conversation).await?;
-    let admission = Admission { tx, conversation, settings, floor, hash };
+    let admission = Admission {
+        tx,
+        conversation,
+        settings,
+        floor,
+        hash,
+    };
     match draft {
         SubmissionDraft::Input(input) => admission.input(input).await,
         SubmissionDraft::Write(write) => admission.write(write).await,
@@ -73,8 +79,18 @@ pub async fn admit_into_new_conversation(
 ) -> Result<SubmissionRecord, HarnessError> {
     check_new(draft)?;
     let hash = draft.request_id().map(|_| draft.content_hash()).transpose()?;
-    let floor = Floor { run: None, items: Vec::new(), active_start: None };
-    let admission = Admission { tx, conversation, settings, floor, hash };
+    let floor = Floor {
+        run: None,
+        items: Vec::new(),
+        active_start: None,
+    };
+    let admission = Admission {
+        tx,
+        conversation,
+        settings,
+        floor,
+        hash,
+    };
     match draft {
         SubmissionDraft::Input(input) => admission.input(input).await,
         SubmissionDraft::Write(write) => admission.write(write).await,
@@ -84,7 +100,9 @@ pub async fn admit_into_new_conversation(
 /// No entry exists yet that a head or an edit could name.
 fn check_new(draft: &SubmissionDraft) -> Result<(), HarnessError> {
     draft.validate()?;
-    let SubmissionDraft::Write(write) = draft else { return Ok(()) };
+    let SubmissionDraft::Write(write) = draft else {
+        return Ok(());
+    };
     match targets(&write.entry).next() {
         Some((path, id)) => Err(missing_target(path, id)),
         None => Ok(()),
@@ -96,11 +114,20 @@ fn targets(entry: &EntryDraft) -> impl Iterator<Item = (&'static str, EntryId)> 
         Some(DraftHead::Entry(id)) => Some(("entry.head", id)),
         Some(DraftHead::Itself) | None => None,
     };
-    head.into_iter().chain(entry.edits.iter().flatten().map(|edit| ("entry.edits", edit.target)))
+    head.into_iter().chain(
+        entry
+            .edits
+            .iter()
+            .flatten()
+            .map(|edit| ("entry.edits", edit.target)),
+    )
 }
 
 fn missing_target(path: &'static str, id: EntryId) -> HarnessError {
-    HarnessError::Invalid { path, message: format!("entry {id} does not exist here") }
+    HarnessError::Invalid {
+        path,
+        message: format!("entry {id} does not exist here"),
+    }
 }
 
 /// A request id met before: the first submission for the same content, a conflict otherwise.
@@ -112,7 +139,8 @@ fn repeated(
 ) -> Result<SubmissionRecord, HarnessError> {
     let same_type = matches!(
         (draft, &known.state),
-        (SubmissionDraft::Input(_), SubmissionState::Input(_)) | (SubmissionDraft::Write(_), SubmissionState::Write(_))
+        (SubmissionDraft::Input(_), SubmissionState::Input(_))
+            | (SubmissionDraft::Write(_), SubmissionState::Write(_))
     );
     if same_type && known.content_hash.as_ref() == Some(hash) {
         Ok(known)
@@ -122,7 +150,11 @@ fn repeated(
 }
 
 /// Heads and edit targets must be visible here.
-async fn check_targets(tx: &Tx, conversation: ConversationId, entry: &EntryDraft) -> Result<(), HarnessError> {
+async fn check_targets(
+    tx: &Tx,
+    conversation: ConversationId,
+    entry: &EntryDraft,
+) -> Result<(), HarnessError> {
     for (path, id) in targets(entry) {
         if tx.visible_entry(conversation, id).await?.is_none() {
             return Err(missing_target(path, id));
@@ -157,14 +189,25 @@ impl Admission<'_> {
                 WhenBusy::Steer => Queued::Steer(queued),
                 WhenBusy::FollowUp | WhenBusy::Reject => Queued::FollowUp(queued),
             };
-            return self.queue(draft.request_id.clone(), SubmissionState::Input(InputStatus::Queued), what).await;
+            return self
+                .queue(
+                    draft.request_id.clone(),
+                    SubmissionState::Input(InputStatus::Queued),
+                    what,
+                )
+                .await;
         }
         let entry = input_entry(&draft.content, draft.entry.as_ref(), self.tx.now());
         let placed = self.tx.append_entry(self.conversation, entry).await?;
         let state = SubmissionState::Input(InputStatus::Placed { entry: placed.id });
         let record = self
             .tx
-            .create_submission(self.conversation, draft.request_id.clone(), self.hash.clone(), state)
+            .create_submission(
+                self.conversation,
+                draft.request_id.clone(),
+                self.hash.clone(),
+                state,
+            )
             .await?;
         start_run(self.tx, self.conversation, vec![record.id]).await?;
         Ok(record)
@@ -172,7 +215,8 @@ impl Admission<'_> {
 
     async fn write(self, draft: &WriteDraft) -> Result<SubmissionRecord, HarnessError> {
         let busy = self.floor.run.is_some();
-        let display_only = draft.entry.model.is_none() && draft.entry.head.is_none() && draft.entry.edits.is_none();
+        let display_only =
+            draft.entry.model.is_none() && draft.entry.head.is_none() && draft.entry.edits.is_none();
         // After a queued reset a display-only entry would fall out of the context the reset starts.
         let at_once = if display_only {
             !self.floor.items.iter().any(is_reset)
@@ -180,17 +224,38 @@ impl Admission<'_> {
             !busy && self.floor.items.is_empty()
         };
         if !at_once {
-            let what = Queued::Write { entry: draft.entry.clone() };
-            return self.queue(draft.request_id.clone(), SubmissionState::Write(WriteStatus::Queued), what).await;
+            let what = Queued::Write {
+                entry: draft.entry.clone(),
+            };
+            return self
+                .queue(
+                    draft.request_id.clone(),
+                    SubmissionState::Write(WriteStatus::Queued),
+                    what,
+                )
+                .await;
         }
         let state = if is_stale(&draft.entry, self.floor.active_start) {
-            SubmissionState::Write(WriteStatus::Unanswered { reason: "stale".into(), detail: None })
+            SubmissionState::Write(WriteStatus::Unanswered {
+                reason: "stale".into(),
+                detail: None,
+            })
         } else {
-            let placed = self.tx.append_entry(self.conversation, draft.entry.clone()).await?;
+            let placed = self
+                .tx
+                .append_entry(self.conversation, draft.entry.clone())
+                .await?;
             SubmissionState::Write(WriteStatus::Done { entry: placed.id })
         };
-        let record =
-            self.tx.create_submission(self.conversation, draft.request_id.clone(), self.hash.clone(), state).await?;
+        let record = self
+            .tx
+            .create_submission(
+                self.conversation,
+                draft.request_id.clone(),
+                self.hash.clone(),
+                state,
+            )
+            .await?;
         Ok(record)
     }
 
@@ -201,13 +266,19 @@ impl Admission<'_> {
         state: SubmissionState,
         what: Queued,
     ) -> Result<SubmissionRecord, HarnessError> {
-        let record =
-            self.tx.create_submission(self.conversation, request_id, self.hash.clone(), state).await?;
+        let record = self
+            .tx
+            .create_submission(self.conversation, request_id, self.hash.clone(), state)
+            .await?;
         let item = InboxItem { id: record.id, what };
         inbox::push(self.tx, self.conversation, &item).await?;
         self.floor.items.push(item);
         if self.floor.run.is_none() {
-            let boundary = Boundary { tx: self.tx, conversation: self.conversation, settings: self.settings };
+            let boundary = Boundary {
+                tx: self.tx,
+                conversation: self.conversation,
+                settings: self.settings,
+            };
             final_boundary(&boundary, &self.floor).await?;
         }
         Ok(record)

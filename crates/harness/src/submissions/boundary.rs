@@ -43,13 +43,23 @@ pub(crate) fn select(kind: BoundaryKind, items: &[InboxItem], settings: &Setting
             selection.resets |= entry.head == Some(DraftHead::Itself);
         }
     }
-    let kind = if selection.resets { BoundaryKind::Final } else { kind };
-    let steers = positions(items, |what| matches!(what, Queued::Steer(_)), settings.steering_mode);
+    let kind = if selection.resets {
+        BoundaryKind::Final
+    } else {
+        kind
+    };
+    let steers = positions(
+        items,
+        |what| matches!(what, Queued::Steer(_)),
+        settings.steering_mode,
+    );
     let follow_ups = match kind {
         BoundaryKind::PostTools => Vec::new(),
-        BoundaryKind::Final => {
-            positions(items, |what| matches!(what, Queued::FollowUp(_)), settings.follow_up_mode)
-        }
+        BoundaryKind::Final => positions(
+            items,
+            |what| matches!(what, Queued::FollowUp(_)),
+            settings.follow_up_mode,
+        ),
     };
     selection.users = steers.into_iter().chain(follow_ups).collect();
     selection.users.sort_unstable();
@@ -57,7 +67,11 @@ pub(crate) fn select(kind: BoundaryKind, items: &[InboxItem], settings: &Setting
 }
 
 fn positions(items: &[InboxItem], of_mode: impl Fn(&Queued) -> bool, mode: QueueMode) -> Vec<usize> {
-    let matching = items.iter().enumerate().filter(|(_, item)| of_mode(&item.what)).map(|(position, _)| position);
+    let matching = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| of_mode(&item.what))
+        .map(|(position, _)| position);
     match mode {
         QueueMode::All => matching.collect(),
         QueueMode::OneAtATime => matching.take(1).collect(),
@@ -72,14 +86,20 @@ pub(crate) async fn place(
 ) -> Result<Vec<SubmissionId>, SessionError> {
     let mut active_start = floor.active_start;
     for position in &selection.writes {
-        if let Some(InboxItem { id, what: Queued::Write { entry } }) = floor.items.get(*position) {
+        if let Some(InboxItem {
+            id,
+            what: Queued::Write { entry },
+        }) = floor.items.get(*position)
+        {
             active_start = place_write(boundary, *id, entry, active_start).await?;
         }
     }
     let mut inputs = Vec::with_capacity(selection.users.len());
     for position in &selection.users {
-        if let Some(InboxItem { id, what: Queued::Steer(input) | Queued::FollowUp(input) }) =
-            floor.items.get(*position)
+        if let Some(InboxItem {
+            id,
+            what: Queued::Steer(input) | Queued::FollowUp(input),
+        }) = floor.items.get(*position)
         {
             place_input(boundary, *id, input).await?;
             inputs.push(*id);
@@ -98,16 +118,26 @@ async fn place_write(
     active_start: Option<EntryId>,
 ) -> Result<Option<EntryId>, SessionError> {
     if is_stale(entry, active_start) {
-        let stale = SubmissionSettlement::Unanswered { reason: "stale".into(), detail: None };
+        let stale = SubmissionSettlement::Unanswered {
+            reason: "stale".into(),
+            detail: None,
+        };
         boundary.tx.settle_submission(id, stale)?;
         return Ok(active_start);
     }
-    let placed = boundary.tx.append_entry(boundary.conversation, entry.clone()).await?;
+    let placed = boundary
+        .tx
+        .append_entry(boundary.conversation, entry.clone())
+        .await?;
     boundary.tx.place_submission(id, placed.id)?;
     Ok(placed.head.or(active_start))
 }
 
-async fn place_input(boundary: &Boundary<'_>, id: SubmissionId, input: &QueuedInput) -> Result<(), SessionError> {
+async fn place_input(
+    boundary: &Boundary<'_>,
+    id: SubmissionId,
+    input: &QueuedInput,
+) -> Result<(), SessionError> {
     let entry = input.entry.as_ref().map(QueuedEntry::to_entry);
     let draft = input_entry(&input.content, entry.as_ref(), boundary.tx.now());
     let placed = boundary.tx.append_entry(boundary.conversation, draft).await?;

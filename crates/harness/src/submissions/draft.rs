@@ -59,14 +59,32 @@ impl SubmissionDraft {
 
     /// SHA-256 over what was submitted, members in sorted order, so that two spellings of the same JSON agree.
     pub(crate) fn content_hash(&self) -> Result<Text, HarnessError> {
-        let unreadable =
-            |error: tidehold_delta::ConvertError| HarnessError::Invalid { path: "entry", message: error.to_string() };
+        let unreadable = |error: tidehold_delta::ConvertError| HarnessError::Invalid {
+            path: "entry",
+            message: error.to_string(),
+        };
         let value = match self {
-            Self::Input(InputDraft { content, when_busy: _, entry, request_id: _ }) => Json::object([
+            Self::Input(InputDraft {
+                content,
+                when_busy: _,
+                entry,
+                request_id: _,
+            }) => Json::object([
                 ("type", Json::from("input")),
                 ("content", content.clone()),
-                ("kind", entry.as_ref().map_or(Json::Null, |entry| Json::String(entry.kind.clone()))),
-                ("data", entry.as_ref().and_then(|entry| entry.data.clone()).unwrap_or(Json::Null)),
+                (
+                    "kind",
+                    entry
+                        .as_ref()
+                        .map_or(Json::Null, |entry| Json::String(entry.kind.clone())),
+                ),
+                (
+                    "data",
+                    entry
+                        .as_ref()
+                        .and_then(|entry| entry.data.clone())
+                        .unwrap_or(Json::Null),
+                ),
             ]),
             Self::Write(WriteDraft { entry, .. }) => Json::object([
                 ("type", Json::from("write")),
@@ -104,9 +122,14 @@ fn hash_canonical(value: &Json, digest: &mut Sha256) {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 fn check_kind(kind: &str) -> Result<(), HarnessError> {
@@ -117,7 +140,10 @@ fn check_kind(kind: &str) -> Result<(), HarnessError> {
     } else {
         return Ok(());
     };
-    Err(HarnessError::Invalid { path: "entry.kind", message: problem.to_owned() })
+    Err(HarnessError::Invalid {
+        path: "entry.kind",
+        message: problem.to_owned(),
+    })
 }
 
 fn check_content(content: &Json) -> Result<(), HarnessError> {
@@ -135,6 +161,10 @@ fn check_content(content: &Json) -> Result<(), HarnessError> {
     if valid {
         return Ok(());
     }
-    let message = "must be a string, or an array of {type: \"text\", text} and {type: \"image\", data, mimeType}";
-    Err(HarnessError::Invalid { path: "content", message: message.to_owned() })
+    let message =
+        "must be a string, or an array of {type: \"text\", text} and {type: \"image\", data, mimeType}";
+    Err(HarnessError::Invalid {
+        path: "content",
+        message: message.to_owned(),
+    })
 }

@@ -45,7 +45,10 @@ pub(crate) struct QueuedEntry {
 
 impl QueuedEntry {
     pub fn to_entry(&self) -> InputEntry {
-        InputEntry { kind: self.kind.clone(), data: self.data.clone() }
+        InputEntry {
+            kind: self.kind.clone(),
+            data: self.data.clone(),
+        }
     }
 }
 
@@ -59,17 +62,30 @@ pub(crate) struct Floor {
 
 impl Floor {
     pub async fn read(tx: &Tx, conversation: ConversationId) -> Result<Self, SessionError> {
-        let active_start = tx.latest_head_marker(conversation).await?.map(|marker| marker.head);
+        let active_start = tx
+            .latest_head_marker(conversation)
+            .await?
+            .map(|marker| marker.head);
         let live = tx.peek(&LIVE, conversation).await?;
         let run = live.as_ref().map(run_of).transpose()?.flatten();
         let items = read_items(tx, conversation).await?;
-        Ok(Self { run, items, active_start })
+        Ok(Self {
+            run,
+            items,
+            active_start,
+        })
     }
 }
 
-pub(crate) async fn read_items(tx: &Tx, conversation: ConversationId) -> Result<Vec<InboxItem>, SessionError> {
+pub(crate) async fn read_items(
+    tx: &Tx,
+    conversation: ConversationId,
+) -> Result<Vec<InboxItem>, SessionError> {
     let inbox = tx.peek(&INBOX, conversation).await?;
-    let items = inbox.as_ref().and_then(|inbox| inbox.get("items")).and_then(Json::as_array);
+    let items = inbox
+        .as_ref()
+        .and_then(|inbox| inbox.get("items"))
+        .and_then(Json::as_array);
     items
         .map(|items| items.iter().map(Json::to_typed).collect::<Result<Vec<_>, _>>())
         .transpose()
@@ -78,7 +94,11 @@ pub(crate) async fn read_items(tx: &Tx, conversation: ConversationId) -> Result<
 }
 
 /// Appends an item; ids ascend, so the order is the id order.
-pub(crate) async fn push(tx: &Tx, conversation: ConversationId, item: &InboxItem) -> Result<(), SessionError> {
+pub(crate) async fn push(
+    tx: &Tx,
+    conversation: ConversationId,
+    item: &InboxItem,
+) -> Result<(), SessionError> {
     let json = Json::from_serialize(item).map_err(|error| malformed("submission", &error))?;
     tx.doc(&INBOX, conversation).await?.at("items").push(json)?;
     Ok(())

@@ -26,10 +26,15 @@ impl AbortOutcome {
 }
 
 /// Withdraws a queued submission; placed and settled ones stay. `None`: there is no such submission.
-pub async fn abort_submission(session: &Session, id: SubmissionId) -> Result<Option<AbortOutcome>, HarnessError> {
+pub async fn abort_submission(
+    session: &Session,
+    id: SubmissionId,
+) -> Result<Option<AbortOutcome>, HarnessError> {
     session
         .commit(async move |tx: Tx| {
-            let Some(record) = tx.submission(id).await? else { return Ok(None) };
+            let Some(record) = tx.submission(id).await? else {
+                return Ok(None);
+            };
             if record.is_settled() {
                 return Ok(Some(AbortOutcome::Settled));
             }
@@ -48,7 +53,10 @@ pub async fn abort_submission(session: &Session, id: SubmissionId) -> Result<Opt
 /// Withdraws every queued input of a conversation; writes stay for a later boundary.
 pub(crate) async fn withdraw_inputs(tx: &Tx, conversation: ConversationId) -> Result<(), SessionError> {
     let items = inbox::read_items(tx, conversation).await?;
-    let inputs = items.iter().enumerate().filter(|(_, item)| !matches!(item.what, Queued::Write { .. }));
+    let inputs = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| !matches!(item.what, Queued::Write { .. }));
     let (positions, ids): (Vec<usize>, Vec<SubmissionId>) = inputs.map(|(at, item)| (at, item.id)).unzip();
     for id in ids {
         tx.settle_submission(id, aborted())?;
@@ -57,5 +65,8 @@ pub(crate) async fn withdraw_inputs(tx: &Tx, conversation: ConversationId) -> Re
 }
 
 fn aborted() -> SubmissionSettlement {
-    SubmissionSettlement::Unanswered { reason: "aborted".into(), detail: None }
+    SubmissionSettlement::Unanswered {
+        reason: "aborted".into(),
+        detail: None,
+    }
 }

@@ -58,7 +58,10 @@ pub struct Bench {
 }
 
 pub fn echo() -> Option<ModelRef> {
-    Some(ModelRef { provider: "scripted".into(), model_id: "echo".into() })
+    Some(ModelRef {
+        provider: "scripted".into(),
+        model_id: "echo".into(),
+    })
 }
 
 impl Bench {
@@ -67,7 +70,12 @@ impl Bench {
     }
 
     pub fn with(settings: Settings, model: Option<ModelRef>) -> Self {
-        Self::over(MemoryStorage::new("incarnation".to_owned()), 1_000_000, settings, model)
+        Self::over(
+            MemoryStorage::new("incarnation".to_owned()),
+            1_000_000,
+            settings,
+            model,
+        )
     }
 
     fn over(storage: MemoryStorage, now: Millis, settings: Settings, model: Option<ModelRef>) -> Self {
@@ -76,12 +84,26 @@ impl Bench {
         let alarm = Rc::new(RecordedAlarm::default());
         let reports = Rc::new(RefCell::new(Vec::new()));
         let shared_alarm = Rc::clone(&alarm) as Rc<dyn Alarm>;
-        let options = options(runtime.host(), shared_alarm, Rc::clone(&reports), &settings, model.clone());
+        let options = options(
+            runtime.host(),
+            shared_alarm,
+            Rc::clone(&reports),
+            &settings,
+            model.clone(),
+        );
         let host = runtime.host();
         let shared: Rc<dyn Storage> = Rc::clone(&storage) as Rc<dyn Storage>;
         let opened = runtime.run(async move { Harness::open(shared, host, options, |_| {}).await });
         let harness = opened.expect("open ends").expect("open succeeds");
-        Self { runtime, storage, alarm, reports, settings, model, harness }
+        Self {
+            runtime,
+            storage,
+            alarm,
+            reports,
+            settings,
+            model,
+            harness,
+        }
     }
 
     /// A crash: everything in memory is gone, the committed state is opened again.
@@ -96,7 +118,9 @@ impl Bench {
     /// Runs one call to its end, with everything that is spawned.
     pub fn run<T: 'static>(&mut self, call: impl AsyncFnOnce(Harness) -> T + 'static) -> T {
         let harness = self.harness.clone();
-        self.runtime.run(async move { call(harness).await }).expect("the call ends")
+        self.runtime
+            .run(async move { call(harness).await })
+            .expect("the call ends")
     }
 
     /// Everything that can happen without a further call happens.
@@ -106,17 +130,21 @@ impl Bench {
 
     pub fn submit(&mut self, text: &str) -> SubmissionRecord {
         let draft = input(text);
-        self.run(async move |harness| harness.submit(ROOT_CONVERSATION_ID, draft).await).expect("admitted")
+        self.run(async move |harness| harness.submit(ROOT_CONVERSATION_ID, draft).await)
+            .expect("admitted")
     }
 
     pub fn submission(&mut self, id: SubmissionId) -> Json {
-        let record = self.run(async move |harness| harness.submission(id).await).expect("read");
+        let record = self
+            .run(async move |harness| harness.submission(id).await)
+            .expect("read");
         tidehold_harness::view::submission(&record.expect("the submission exists"))
     }
 
     pub fn settle(&mut self, text: &str) -> Json {
         let id = self.submit(text).id;
-        self.run(async move |harness| harness.wait_for_submission(id, None).await).expect("settles");
+        self.run(async move |harness| harness.wait_for_submission(id, None).await)
+            .expect("settles");
         self.submission(id)
     }
 
@@ -127,7 +155,9 @@ impl Bench {
 
     pub fn entries_of(&mut self, conversation: ConversationId) -> Vec<Json> {
         let page = self.run(async move |harness| {
-            harness.entries(conversation, Some(ScanOrder::Ascending), 1000, None).await
+            harness
+                .entries(conversation, Some(ScanOrder::Ascending), 1000, None)
+                .await
         });
         page.expect("entries").items
     }
@@ -165,7 +195,12 @@ fn options(
     )
     .expect("providers");
     let catalog = Rc::new(Catalog::from_config(&providers, "providers").expect("catalog"));
-    let models = ModelRegistry::new(catalog, Rc::new(NoTransport), Rc::clone(&host), Rc::new(|_: &str| None));
+    let models = ModelRegistry::new(
+        catalog,
+        Rc::new(NoTransport),
+        Rc::clone(&host),
+        Rc::new(|_: &str| None),
+    );
     let settings = settings.clone();
     HarnessOptions {
         models: Rc::new(models),
@@ -192,7 +227,10 @@ pub fn input_when(text: &str, when_busy: WhenBusy, request_id: Option<&str>) -> 
 }
 
 pub fn write(entry: EntryDraft) -> SubmissionDraft {
-    SubmissionDraft::Write(WriteDraft { request_id: None, entry })
+    SubmissionDraft::Write(WriteDraft {
+        request_id: None,
+        entry,
+    })
 }
 
 /// `kind[stop]: text` of an entry.
@@ -204,11 +242,19 @@ pub fn line(entry: &Json) -> String {
         Some(Json::String(text)) => text.to_string(),
         Some(Json::Array(blocks)) => blocks
             .iter()
-            .filter_map(|block| block.get("text").or_else(|| block.get("name")).and_then(Json::as_str))
+            .filter_map(|block| {
+                block
+                    .get("text")
+                    .or_else(|| block.get("name"))
+                    .and_then(Json::as_str)
+            })
             .collect(),
         _ => entry.get("data").map(ToString::to_string).unwrap_or_default(),
     };
-    match message.and_then(|message| message.get("stopReason")).and_then(Json::as_str) {
+    match message
+        .and_then(|message| message.get("stopReason"))
+        .and_then(Json::as_str)
+    {
         Some(stop) => format!("{kind}[{stop}]: {text}"),
         None => format!("{kind}: {text}"),
     }

@@ -53,7 +53,11 @@ async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError
     let writes = assembly.writes();
     let bytes = writes.iter().map(weight).sum();
     if bytes > MAX_BATCH_BYTES {
-        return Err(Rejection::BatchTooLarge { bytes, limit: MAX_BATCH_BYTES }.into());
+        return Err(Rejection::BatchTooLarge {
+            bytes,
+            limit: MAX_BATCH_BYTES,
+        }
+        .into());
     }
     // From here to the end of `publish` a synchronous backend yields nowhere, so the platform's output gate covers
     // everything that listeners send (invariant 2).
@@ -88,22 +92,36 @@ fn adopt_document(
     document: PreparedDocument,
     seq: Seq,
 ) {
-    let PreparedDocument { address, target, content, retired } = document;
+    let PreparedDocument {
+        address,
+        target,
+        content,
+        retired,
+    } = document;
     let record = match target {
         Target::Create(create) => Rc::new(create.stamped(seq)),
         Target::Existing(record) => record,
     };
     if let Some(content) = content {
         let kind = match content.before {
-            None => DocumentChangeKind::Created { value: content.value.clone() },
+            None => DocumentChangeKind::Created {
+                value: content.value.clone(),
+            },
             Some(before) => DocumentChangeKind::Changed {
                 before,
                 value: content.value.clone(),
                 ops: Rc::clone(&content.ops),
             },
         };
-        published.push(DocumentChange { record: Rc::clone(&record), kind });
-        let deltas_since_base = if content.is_base { 0 } else { content.deltas_before + 1 };
+        published.push(DocumentChange {
+            record: Rc::clone(&record),
+            kind,
+        });
+        let deltas_since_base = if content.is_base {
+            0
+        } else {
+            content.deltas_before + 1
+        };
         let cached = CachedDocument {
             record: Rc::clone(&record),
             version: content.version,
@@ -114,12 +132,18 @@ fn adopt_document(
     }
     if retired {
         // A recreation in the same commit was adopted separately: drop only this incarnation.
-        if cache.get(&address).is_some_and(|cached| cached.record.id == record.id) {
+        if cache
+            .get(&address)
+            .is_some_and(|cached| cached.record.id == record.id)
+        {
             cache.remove(&address);
         }
         let mut retired_record = record.as_ref().clone();
         retired_record.retired_at = Some(seq);
-        published.push(DocumentChange { record: Rc::new(retired_record), kind: DocumentChangeKind::Retired });
+        published.push(DocumentChange {
+            record: Rc::new(retired_record),
+            kind: DocumentChangeKind::Retired,
+        });
     }
 }
 

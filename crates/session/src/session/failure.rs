@@ -56,7 +56,9 @@ impl Inner {
             return SessionError::Failed(failed.clone());
         }
         let cause = Rc::new(error);
-        let failed = SessionFailed { cause: Rc::clone(&cause) };
+        let failed = SessionFailed {
+            cause: Rc::clone(&cause),
+        };
         *self.health.borrow_mut() = Health::Failed(failed.clone());
         self.end(&SessionEnd::Failed(failed.clone()));
         if let Some(report) = &self.options.on_report {

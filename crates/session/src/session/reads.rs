@@ -6,7 +6,8 @@ use crate::error::SessionError;
 use crate::ids::{ConversationId, EntryId, Seq, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
 use crate::storage::{
-    ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, StoredEntry, SubmissionQuery, TaskQuery,
+    ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, StoredEntry, SubmissionQuery,
+    TaskQuery,
 };
 use crate::tx::documents::{address_of, check_stored};
 use std::rc::Rc;
@@ -33,7 +34,8 @@ impl Session {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<ConversationRecord>, SessionError> {
-        self.read(self.0.storage.scan_conversations(query, limit, cursor)).await
+        self.read(self.0.storage.scan_conversations(query, limit, cursor))
+            .await
     }
 
     /// Exact lookup of an entry.
@@ -56,7 +58,8 @@ impl Session {
         conversation: ConversationId,
         at_or_before: Option<EntryId>,
     ) -> Result<Option<HeadMarker>, SessionError> {
-        self.read(self.0.storage.find_latest_head_marker(conversation, at_or_before)).await
+        self.read(self.0.storage.find_latest_head_marker(conversation, at_or_before))
+            .await
     }
 
     /// Pages of visible entries.
@@ -96,7 +99,8 @@ impl Session {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<SubmissionRecord>, SessionError> {
-        self.read(self.0.storage.scan_submissions(query, limit, cursor)).await
+        self.read(self.0.storage.scan_submissions(query, limit, cursor))
+            .await
     }
 
     /// Random name of this session's lifetime; `None` before its first commit.
@@ -122,7 +126,9 @@ impl Session {
             return Ok(Some(cached.value.clone()));
         }
         let inner = Rc::clone(&self.0);
-        let loaded = self.on_line(async move || inner.load_document(&address).await).await??;
+        let loaded = self
+            .on_line(async move || inner.load_document(&address).await)
+            .await??;
         match loaded {
             Some(document) => {
                 check_stored(def, &document.record, document.version)?;
@@ -154,10 +160,17 @@ impl super::Inner {
         if let Some(cached) = self.documents.borrow().get(address) {
             return Ok(Some(cached.clone()));
         }
-        let found = self.storage.find_document(address, Point::Current).await.map_err(|e| self.read_error(e))?;
+        let found = self
+            .storage
+            .find_document(address, Point::Current)
+            .await
+            .map_err(|e| self.read_error(e))?;
         let Some(record) = found else { return Ok(None) };
-        let stored =
-            self.storage.document(record.id, Point::Current).await.map_err(|e| self.read_error(e))?;
+        let stored = self
+            .storage
+            .document(record.id, Point::Current)
+            .await
+            .map_err(|e| self.read_error(e))?;
         let Some(stored) = stored else { return Ok(None) };
         let cached = CachedDocument {
             record: Rc::new(stored.record),
@@ -165,7 +178,9 @@ impl super::Inner {
             value: stored.value,
             deltas_since_base: stored.deltas_since_base,
         };
-        self.documents.borrow_mut().insert(address.clone(), cached.clone());
+        self.documents
+            .borrow_mut()
+            .insert(address.clone(), cached.clone());
         Ok(Some(cached))
     }
 }

@@ -72,13 +72,19 @@ impl Assembly {
         writes.extend(self.conversations.iter().cloned().map(StorageWrite::Conversation));
         writes.extend(self.entries.iter().cloned().map(StorageWrite::Entry));
         writes.extend(self.submissions.iter().cloned().map(StorageWrite::Submission));
-        writes.extend(self.tasks.iter().map(|change| StorageWrite::Task(Rc::clone(&change.after))));
+        writes.extend(
+            self.tasks
+                .iter()
+                .map(|change| StorageWrite::Task(Rc::clone(&change.after))),
+        );
         for document in &self.documents {
             if let Some(content) = &document.content {
                 writes.push(content_write(document, content));
             }
             if document.retired {
-                writes.push(StorageWrite::DocumentRetire { id: document.target.id() });
+                writes.push(StorageWrite::DocumentRetire {
+                    id: document.target.id(),
+                });
             }
         }
         writes
@@ -95,9 +101,15 @@ fn content_write(document: &PreparedDocument, content: &PreparedContent) -> Stor
         Target::Existing(record) => StorageWrite::DocumentChange {
             id: record.id,
             content: if content.is_base {
-                DocumentContent::Base { version: content.version, value: content.value.clone() }
+                DocumentContent::Base {
+                    version: content.version,
+                    value: content.value.clone(),
+                }
             } else {
-                DocumentContent::Delta { version: content.version, ops: Rc::clone(&content.ops) }
+                DocumentContent::Delta {
+                    version: content.version,
+                    ops: Rc::clone(&content.ops),
+                }
             },
         },
     }
@@ -123,15 +135,19 @@ pub(crate) async fn assemble(tx: &Tx) -> Result<Assembly, SessionError> {
 async fn check_owners(tx: &Tx) -> Result<(), SessionError> {
     let claims = std::mem::take(&mut tx.0.state.borrow_mut().new_owners);
     for claim in claims {
-        let owner = tx.candidate_task(claim.owner).await?.ok_or(Rejection::MissingTask(claim.owner))?;
+        let owner = tx
+            .candidate_task(claim.owner)
+            .await?
+            .ok_or(Rejection::MissingTask(claim.owner))?;
         if owner.outcome().is_some() || owner.abort_requested {
             return Err(Rejection::OwnerNotLive(claim.owner).into());
         }
         let state = tx.0.state.borrow();
         let agrees = match claim.kind {
-            OwnerClaimKind::ChildTask(id) => {
-                state.tasks.get(&id).is_none_or(|child| child.after.conversation_id == owner.conversation_id)
-            }
+            OwnerClaimKind::ChildTask(id) => state
+                .tasks
+                .get(&id)
+                .is_none_or(|child| child.after.conversation_id == owner.conversation_id),
             OwnerClaimKind::Conversation(id) => state.conversations.iter().any(|record| record.id == id),
         };
         if !agrees {
@@ -146,19 +162,30 @@ fn take_tasks(inner: &TxInner) -> Vec<TaskChange> {
     candidates
         .into_values()
         .filter(|candidate| candidate.before.as_deref() != Some(&candidate.after))
-        .map(|candidate| TaskChange { before: candidate.before, after: Rc::new(candidate.after) })
+        .map(|candidate| TaskChange {
+            before: candidate.before,
+            after: Rc::new(candidate.after),
+        })
         .collect()
 }
 
-async fn prepare_documents(inner: &TxInner, tasks: &[TaskChange]) -> Result<Vec<PreparedDocument>, SessionError> {
-    let ended: Vec<TaskId> =
-        tasks.iter().filter(|change| !change.after.is_live()).map(|change| change.after.id).collect();
+async fn prepare_documents(
+    inner: &TxInner,
+    tasks: &[TaskChange],
+) -> Result<Vec<PreparedDocument>, SessionError> {
+    let ended: Vec<TaskId> = tasks
+        .iter()
+        .filter(|change| !change.after.is_live())
+        .map(|change| change.after.id)
+        .collect();
     let (mut open, retired) = {
         let mut state = inner.state.borrow_mut();
         let order = std::mem::take(&mut state.document_order);
         let mut documents = std::mem::take(&mut state.documents);
-        let open: Vec<_> =
-            order.into_iter().filter_map(|address| documents.remove(&address).map(|doc| (address, doc))).collect();
+        let open: Vec<_> = order
+            .into_iter()
+            .filter_map(|address| documents.remove(&address).map(|doc| (address, doc)))
+            .collect();
         (open, std::mem::take(&mut state.retired))
     };
     for (address, document) in &mut open {
@@ -173,7 +200,13 @@ async fn prepare_documents(inner: &TxInner, tasks: &[TaskChange]) -> Result<Vec<
         let def = document.def;
         let deltas_before = document.deltas_since_base;
         let change = prepare_one(document)?;
-        let PreparedOne { target, before, value, ops, wants_base } = change;
+        let PreparedOne {
+            target,
+            before,
+            value,
+            ops,
+            wants_base,
+        } = change;
         let content = (is_new || !ops.is_empty()).then(|| PreparedContent {
             version: def.version,
             before: (!is_new).then_some(before),
@@ -183,7 +216,12 @@ async fn prepare_documents(inner: &TxInner, tasks: &[TaskChange]) -> Result<Vec<
             deltas_before,
         });
         if content.is_some() || retire {
-            prepared.push(PreparedDocument { address, target, content, retired: retire });
+            prepared.push(PreparedDocument {
+                address,
+                target,
+                content,
+                retired: retire,
+            });
         }
     }
     for task in ended {
@@ -227,19 +265,35 @@ async fn retire_stored(
     if !tasks.iter().any(|change| known(&change)) {
         return Ok(());
     }
-    let query = DocumentQuery { scope: Scope::Task { task_id: task }, at: Point::Current, kind: None };
+    let query = DocumentQuery {
+        scope: Scope::Task { task_id: task },
+        at: Point::Current,
+        kind: None,
+    };
     let mut cursor = None;
     loop {
-        let page = inner.session.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref()).await;
+        let page = inner
+            .session
+            .storage
+            .scan_documents(&query, SCAN_PAGE, cursor.as_ref())
+            .await;
         let page = page.map_err(|error| inner.session.read_error(error))?;
         for record in page.items {
             if prepared.iter().any(|document| document.target.id() == record.id) {
                 continue;
             }
-            let address =
-                DocumentAddress { kind: record.kind.clone(), scope: record.scope, key: record.key.clone() };
+            let address = DocumentAddress {
+                kind: record.kind.clone(),
+                scope: record.scope,
+                key: record.key.clone(),
+            };
             let target = Target::Existing(Rc::new(record));
-            prepared.push(PreparedDocument { address, target, content: None, retired: true });
+            prepared.push(PreparedDocument {
+                address,
+                target,
+                content: None,
+                retired: true,
+            });
         }
         match page.next {
             Some(next) => cursor = Some(next),

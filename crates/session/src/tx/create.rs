@@ -31,7 +31,8 @@ impl Tx {
 
     /// The root conversation under its reserved id. The caller knows that it does not exist.
     pub async fn create_root(&self) -> Result<ConversationRecord, SessionError> {
-        self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless).await
+        self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless)
+            .await
     }
 
     async fn insert_conversation(
@@ -49,11 +50,22 @@ impl Tx {
                     owner: task_id,
                     kind: OwnerClaimKind::Conversation(id),
                 });
-                Some(ConversationOwner { conversation_id: owner.conversation_id, task_id })
+                Some(ConversationOwner {
+                    conversation_id: owner.conversation_id,
+                    task_id,
+                })
             }
         };
-        let record = ConversationRecord { id, parent: None, owner };
-        self.0.state.borrow_mut().conversations.push(Rc::new(record.clone()));
+        let record = ConversationRecord {
+            id,
+            parent: None,
+            owner,
+        };
+        self.0
+            .state
+            .borrow_mut()
+            .conversations
+            .push(Rc::new(record.clone()));
         if let Some(hook) = &self.0.session.options.conversation_created {
             hook.created(self, &record).await?;
         }
@@ -70,14 +82,28 @@ impl Tx {
         self.expect_conversation(conversation_id).await?;
         let id = EntryId(self.mint().await?);
         self.table_write()?;
-        let EntryDraft { kind, model, data, head, edits } = draft;
+        let EntryDraft {
+            kind,
+            model,
+            data,
+            head,
+            edits,
+        } = draft;
         let head = head.map(|head| match head {
             DraftHead::Itself => id,
             DraftHead::Entry(entry) => entry,
         });
         let mut state = self.0.state.borrow_mut();
-        let record =
-            EntryRecord { id, conversation_id, kind, model, data, head, edits, by_task_id: state.by_task };
+        let record = EntryRecord {
+            id,
+            conversation_id,
+            kind,
+            model,
+            data,
+            head,
+            edits,
+            by_task_id: state.by_task,
+        };
         state.entries.push(Rc::new(record.clone()));
         Ok(record)
     }
@@ -88,18 +114,26 @@ impl Tx {
         let (owner, default_conversation) = match create.ownership {
             TaskOwnership::Conversation => (None, self.0.state.borrow().bound),
             TaskOwnership::Task(owner) => {
-                let record = self.candidate_task(owner).await?.ok_or(Rejection::MissingTask(owner))?;
+                let record = self
+                    .candidate_task(owner)
+                    .await?
+                    .ok_or(Rejection::MissingTask(owner))?;
                 if create.background {
                     return Err(Rejection::BackgroundChild.into());
                 }
-                if create.conversation_id.is_some_and(|id| id != record.conversation_id) {
+                if create
+                    .conversation_id
+                    .is_some_and(|id| id != record.conversation_id)
+                {
                     return Err(Rejection::ForeignConversation.into());
                 }
                 (Some(owner), Some(record.conversation_id))
             }
         };
-        let conversation_id =
-            create.conversation_id.or(default_conversation).ok_or(Rejection::NoConversation)?;
+        let conversation_id = create
+            .conversation_id
+            .or(default_conversation)
+            .ok_or(Rejection::NoConversation)?;
         self.expect_conversation(conversation_id).await?;
         let id = TaskId(self.mint().await?);
         self.table_write()?;
@@ -116,20 +150,35 @@ impl Tx {
             abandon_on_restart: create.abandon_on_restart,
             started_at: None,
             ended_at: None,
-            state: TaskState::Pending { checkpoint: create.checkpoint },
+            state: TaskState::Pending {
+                checkpoint: create.checkpoint,
+            },
             memos: BTreeMap::new(),
         };
         let mut state = self.0.state.borrow_mut();
         if let Some(owner) = owner {
-            state.new_owners.push(OwnerClaim { owner, kind: OwnerClaimKind::ChildTask(id) });
+            state.new_owners.push(OwnerClaim {
+                owner,
+                kind: OwnerClaimKind::ChildTask(id),
+            });
         }
-        state.tasks.insert(id, TaskCandidate { before: None, after: record });
+        state.tasks.insert(
+            id,
+            TaskCandidate {
+                before: None,
+                after: record,
+            },
+        );
         Ok(id)
     }
 
     /// Gives a task created by this transaction another initial checkpoint, for one that names what was created after
     /// it.
-    pub fn set_initial_checkpoint(&self, id: TaskId, checkpoint: tidehold_delta::Json) -> Result<(), SessionError> {
+    pub fn set_initial_checkpoint(
+        &self,
+        id: TaskId,
+        checkpoint: tidehold_delta::Json,
+    ) -> Result<(), SessionError> {
         self.open()?;
         let mut state = self.0.state.borrow_mut();
         match state.tasks.get_mut(&id) {
@@ -145,12 +194,25 @@ impl Tx {
     /// else through an abort (spec 5.1). Lifecycle times are stamped here.
     pub async fn stage_task(&self, mut record: TaskRecord) -> Result<(), SessionError> {
         self.open()?;
-        let staged = self.0.state.borrow().tasks.get(&record.id).map(|candidate| candidate.before.clone());
+        let staged = self
+            .0
+            .state
+            .borrow()
+            .tasks
+            .get(&record.id)
+            .map(|candidate| candidate.before.clone());
         let before = match staged {
             Some(before) => before,
-            None => Some(Rc::new(self.committed_task(record.id).await?.ok_or(Rejection::MissingTask(record.id))?)),
+            None => Some(Rc::new(
+                self.committed_task(record.id)
+                    .await?
+                    .ok_or(Rejection::MissingTask(record.id))?,
+            )),
         };
-        if before.as_ref().is_some_and(|before| before.conversation_id != record.conversation_id) {
+        if before
+            .as_ref()
+            .is_some_and(|before| before.conversation_id != record.conversation_id)
+        {
             return Err(Rejection::ForeignConversation.into());
         }
         let now = self.now();
@@ -163,7 +225,13 @@ impl Tx {
             record.memos.clear();
         }
         self.table_write()?;
-        self.0.state.borrow_mut().tasks.insert(record.id, TaskCandidate { before, after: record });
+        self.0.state.borrow_mut().tasks.insert(
+            record.id,
+            TaskCandidate {
+                before,
+                after: record,
+            },
+        );
         Ok(())
     }
 
@@ -177,7 +245,13 @@ impl Tx {
     ) -> Result<SubmissionRecord, SessionError> {
         let id = SubmissionId(self.mint().await?);
         self.table_write()?;
-        let record = SubmissionRecord { id, conversation_id, request_id, content_hash, state };
+        let record = SubmissionRecord {
+            id,
+            conversation_id,
+            request_id,
+            content_hash,
+            state,
+        };
         let mut tx = self.0.state.borrow_mut();
         tx.submissions.entry(id).or_default().created = Some(record.clone());
         Ok(record)
@@ -185,7 +259,13 @@ impl Tx {
 
     /// The task as this transaction would leave it, falling back to committed state. Not a caller table read.
     pub async fn candidate_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
-        let staged = self.0.state.borrow().tasks.get(&id).map(|candidate| candidate.after.clone());
+        let staged = self
+            .0
+            .state
+            .borrow()
+            .tasks
+            .get(&id)
+            .map(|candidate| candidate.after.clone());
         match staged {
             Some(record) => Ok(Some(record)),
             None => self.committed_task(id).await,
@@ -194,16 +274,32 @@ impl Tx {
 
     async fn committed_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
         let session = &self.0.session;
-        session.storage.task(id).await.map_err(|error| session.read_error(error))
+        session
+            .storage
+            .task(id)
+            .await
+            .map_err(|error| session.read_error(error))
     }
 
     async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
-        let staged = self.0.state.borrow().conversations.iter().any(|record| record.id == id);
+        let staged = self
+            .0
+            .state
+            .borrow()
+            .conversations
+            .iter()
+            .any(|record| record.id == id);
         if staged {
             return Ok(());
         }
         let session = &self.0.session;
-        let found = session.storage.conversation(id).await.map_err(|error| session.read_error(error))?;
-        found.map(|_| ()).ok_or_else(|| Rejection::MissingConversation(id).into())
+        let found = session
+            .storage
+            .conversation(id)
+            .await
+            .map_err(|error| session.read_error(error))?;
+        found
+            .map(|_| ())
+            .ok_or_else(|| Rejection::MissingConversation(id).into())
     }
 }

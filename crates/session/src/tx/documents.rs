@@ -2,8 +2,8 @@
 
 use super::{Tx, TxInner};
 use crate::documents::{
-    DocDef, DocumentAddress, DocumentCreate, DocumentRecord, ForkPolicy, History, LatestFork, Scope, Semantics,
-    StoredHistory,
+    DocDef, DocumentAddress, DocumentCreate, DocumentRecord, ForkPolicy, History, LatestFork, Scope,
+    Semantics, StoredHistory,
 };
 use crate::error::{Rejection, SessionError};
 use crate::ids::DocumentId;
@@ -22,7 +22,11 @@ pub(crate) struct OpenDocument {
 
 /// The singleton address of a definition in a scope.
 pub(crate) fn address_of(def: &DocDef, scope: Scope) -> DocumentAddress {
-    DocumentAddress { kind: def.kind.into(), scope, key: None }
+    DocumentAddress {
+        kind: def.kind.into(),
+        scope,
+        key: None,
+    }
 }
 
 /// Stored lifetime semantics of a definition.
@@ -36,17 +40,25 @@ fn stored_semantics(def: &DocDef) -> (Option<StoredHistory>, Option<ForkPolicy>)
             };
             (Some(StoredHistory::Latest), Some(fork))
         }
-        Semantics::Conversation(History::Rewindable { fork }) => (Some(StoredHistory::Rewindable), Some(fork)),
+        Semantics::Conversation(History::Rewindable { fork }) => {
+            (Some(StoredHistory::Rewindable), Some(fork))
+        }
     }
 }
 
 /// Typed access rejects a definition that disagrees with the stored incarnation (spec 3.1).
 pub(crate) fn check_stored(def: &DocDef, record: &DocumentRecord, version: u32) -> Result<(), Rejection> {
     if stored_semantics(def) != (record.history, record.fork) {
-        return Err(Rejection::DocumentSemantics { kind: def.kind.into() });
+        return Err(Rejection::DocumentSemantics {
+            kind: def.kind.into(),
+        });
     }
     if def.version != version {
-        return Err(Rejection::DocumentVersion { kind: def.kind.into(), stored: version, defined: def.version });
+        return Err(Rejection::DocumentVersion {
+            kind: def.kind.into(),
+            stored: version,
+            defined: def.version,
+        });
     }
     Ok(())
 }
@@ -72,14 +84,27 @@ impl Tx {
             return Ok(open.change.draft());
         }
         if let Scope::Task { task_id } = address.scope {
-            let task = self.candidate_task(task_id).await?.ok_or(Rejection::MissingTask(task_id))?;
+            let task = self
+                .candidate_task(task_id)
+                .await?
+                .ok_or(Rejection::MissingTask(task_id))?;
             if !task.is_live() {
                 return Err(Rejection::TaskFinished(task_id).into());
             }
         }
         // After a retirement in this transaction the address is free again, whatever storage still says.
-        let retired_here = self.0.state.borrow().retired.iter().any(|(retired, _)| *retired == address);
-        let stored = if retired_here { None } else { self.0.session.load_document(&address).await? };
+        let retired_here = self
+            .0
+            .state
+            .borrow()
+            .retired
+            .iter()
+            .any(|(retired, _)| *retired == address);
+        let stored = if retired_here {
+            None
+        } else {
+            self.0.session.load_document(&address).await?
+        };
         let opened = match stored {
             Some(stored) => {
                 check_stored(def, &stored.record, stored.version)?;
@@ -101,7 +126,11 @@ impl Tx {
         Ok(draft)
     }
 
-    async fn created(&self, def: &'static DocDef, address: &DocumentAddress) -> Result<OpenDocument, SessionError> {
+    async fn created(
+        &self,
+        def: &'static DocDef,
+        address: &DocumentAddress,
+    ) -> Result<OpenDocument, SessionError> {
         let minted = self.0.session.storage.mint_id().await;
         let id = DocumentId(minted.map_err(|error| self.0.session.fail(error))?);
         let (history, fork) = stored_semantics(def);
@@ -133,7 +162,14 @@ impl Tx {
         if let Some(open) = self.0.state.borrow().documents.get(&address) {
             return Ok(open.change.draft().get()?);
         }
-        if self.0.state.borrow().retired.iter().any(|(retired, _)| *retired == address) {
+        if self
+            .0
+            .state
+            .borrow()
+            .retired
+            .iter()
+            .any(|(retired, _)| *retired == address)
+        {
             return Ok(None);
         }
         let stored = self.0.session.load_document(&address).await?;
@@ -143,7 +179,11 @@ impl Tx {
     }
 
     /// Retires the incarnation at the address, persisting an acquired draft's final content first. Absent: nothing.
-    pub async fn retire_doc(&self, def: &'static DocDef, scope: impl Into<Scope>) -> Result<(), SessionError> {
+    pub async fn retire_doc(
+        &self,
+        def: &'static DocDef,
+        scope: impl Into<Scope>,
+    ) -> Result<(), SessionError> {
         self.open()?;
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
@@ -174,7 +214,9 @@ impl Tx {
 
 /// Whether a draft's definition wants a complete base for this change.
 pub(super) fn wants_base(open: &OpenDocument, value: &Json, ops: &[tidehold_delta::Op]) -> bool {
-    let info = crate::documents::CheckpointInfo { deltas_since_base: open.deltas_since_base };
+    let info = crate::documents::CheckpointInfo {
+        deltas_since_base: open.deltas_since_base,
+    };
     (open.def.checkpoint_when)(value, ops, info)
 }
 

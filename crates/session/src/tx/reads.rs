@@ -4,7 +4,9 @@ use super::Tx;
 use crate::error::SessionError;
 use crate::ids::{ConversationId, EntryId, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
-use crate::storage::{ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, SubmissionQuery, TaskQuery};
+use crate::storage::{
+    ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, SubmissionQuery, TaskQuery,
+};
 
 impl Tx {
     async fn read<T>(&self, method: &'static str, call: StorageFuture<'_, T>) -> Result<T, SessionError> {
@@ -16,12 +18,16 @@ impl Tx {
 
     /// The conversation, if committed.
     pub async fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRecord>, SessionError> {
-        self.read("conversation", self.0.session.storage.conversation(id)).await
+        self.read("conversation", self.0.session.storage.conversation(id))
+            .await
     }
 
     /// The entry, if committed.
     pub async fn entry(&self, id: EntryId) -> Result<Option<EntryRecord>, SessionError> {
-        Ok(self.read("entry", self.0.session.storage.entry(id)).await?.map(|stored| stored.entry))
+        Ok(self
+            .read("entry", self.0.session.storage.entry(id))
+            .await?
+            .map(|stored| stored.entry))
     }
 
     /// The entry, if visible from `conversation`.
@@ -30,7 +36,12 @@ impl Tx {
         conversation: ConversationId,
         id: EntryId,
     ) -> Result<Option<EntryRecord>, SessionError> {
-        let found = self.read("visible_entry", self.0.session.storage.visible_entry(conversation, id)).await?;
+        let found = self
+            .read(
+                "visible_entry",
+                self.0.session.storage.visible_entry(conversation, id),
+            )
+            .await?;
         Ok(found.map(|stored| stored.entry))
     }
 
@@ -41,7 +52,8 @@ impl Tx {
 
     /// The committed submission record.
     pub async fn submission(&self, id: SubmissionId) -> Result<Option<SubmissionRecord>, SessionError> {
-        self.read("submission", self.0.session.storage.submission(id)).await
+        self.read("submission", self.0.session.storage.submission(id))
+            .await
     }
 
     /// The submission admitted under this request id.
@@ -50,7 +62,11 @@ impl Tx {
         conversation: ConversationId,
         request_id: &str,
     ) -> Result<Option<SubmissionRecord>, SessionError> {
-        let call = self.0.session.storage.submission_by_request(conversation, request_id);
+        let call = self
+            .0
+            .session
+            .storage
+            .submission_by_request(conversation, request_id);
         self.read("submission_by_request", call).await
     }
 
@@ -81,7 +97,11 @@ impl Tx {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<EntryRecord>, SessionError> {
-        self.read("scan_entries", self.0.session.storage.scan_entries(query, limit, cursor)).await
+        self.read(
+            "scan_entries",
+            self.0.session.storage.scan_entries(query, limit, cursor),
+        )
+        .await
     }
 
     /// Pages of tasks.
@@ -91,7 +111,11 @@ impl Tx {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<TaskRecord>, SessionError> {
-        self.read("scan_tasks", self.0.session.storage.scan_tasks(query, limit, cursor)).await
+        self.read(
+            "scan_tasks",
+            self.0.session.storage.scan_tasks(query, limit, cursor),
+        )
+        .await
     }
 
     /// Pages of submissions.
@@ -101,6 +125,10 @@ impl Tx {
         limit: usize,
         cursor: Option<&Cursor>,
     ) -> Result<Page<SubmissionRecord>, SessionError> {
-        self.read("scan_submissions", self.0.session.storage.scan_submissions(query, limit, cursor)).await
+        self.read(
+            "scan_submissions",
+            self.0.session.storage.scan_submissions(query, limit, cursor),
+        )
+        .await
     }
 }

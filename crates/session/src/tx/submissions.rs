@@ -25,7 +25,14 @@ impl Tx {
 
     fn stage(&self, id: SubmissionId, transition: SubmissionTransition) -> Result<(), SessionError> {
         self.table_write()?;
-        self.0.state.borrow_mut().submissions.entry(id).or_default().transitions.push(transition);
+        self.0
+            .state
+            .borrow_mut()
+            .submissions
+            .entry(id)
+            .or_default()
+            .transitions
+            .push(transition);
         Ok(())
     }
 }
@@ -40,7 +47,9 @@ pub(super) async fn resolve(tx: &TxInner) -> Result<Vec<Rc<SubmissionRecord>>, S
             Some(record) => record,
             None => {
                 let stored = tx.session.storage.submission(id).await;
-                stored.map_err(|error| tx.session.read_error(error))?.ok_or(Rejection::MissingSubmission)?
+                stored
+                    .map_err(|error| tx.session.read_error(error))?
+                    .ok_or(Rejection::MissingSubmission)?
             }
         };
         let mut record = start.clone();
@@ -62,7 +71,9 @@ fn placed(state: &SubmissionState, entry: EntryId) -> Result<SubmissionState, Re
         SubmissionState::Input(InputStatus::Queued) => {
             Ok(SubmissionState::Input(InputStatus::Placed { entry }))
         }
-        SubmissionState::Write(WriteStatus::Queued) => Ok(SubmissionState::Write(WriteStatus::Done { entry })),
+        SubmissionState::Write(WriteStatus::Queued) => {
+            Ok(SubmissionState::Write(WriteStatus::Done { entry }))
+        }
         _ => Err(Rejection::NotQueued),
     }
 }
@@ -70,7 +81,10 @@ fn placed(state: &SubmissionState, entry: EntryId) -> Result<SubmissionState, Re
 fn settled(state: &SubmissionState, settlement: SubmissionSettlement) -> Result<SubmissionState, Rejection> {
     match (state, settlement) {
         (SubmissionState::Input(InputStatus::Placed { entry }), SubmissionSettlement::Done { answer }) => {
-            Ok(SubmissionState::Input(InputStatus::Done { entry: *entry, answer }))
+            Ok(SubmissionState::Input(InputStatus::Done {
+                entry: *entry,
+                answer,
+            }))
         }
         (SubmissionState::Input(status), SubmissionSettlement::Unanswered { reason, detail }) => {
             let entry = match status {
@@ -78,11 +92,16 @@ fn settled(state: &SubmissionState, settlement: SubmissionSettlement) -> Result<
                 InputStatus::Placed { entry } => Some(*entry),
                 InputStatus::Done { .. } | InputStatus::Unanswered { .. } => return Ok(state.clone()),
             };
-            Ok(SubmissionState::Input(InputStatus::Unanswered { entry, reason, detail }))
+            Ok(SubmissionState::Input(InputStatus::Unanswered {
+                entry,
+                reason,
+                detail,
+            }))
         }
-        (SubmissionState::Write(WriteStatus::Queued), SubmissionSettlement::Unanswered { reason, detail }) => {
-            Ok(SubmissionState::Write(WriteStatus::Unanswered { reason, detail }))
-        }
+        (
+            SubmissionState::Write(WriteStatus::Queued),
+            SubmissionSettlement::Unanswered { reason, detail },
+        ) => Ok(SubmissionState::Write(WriteStatus::Unanswered { reason, detail })),
         (
             SubmissionState::Input(InputStatus::Done { .. } | InputStatus::Unanswered { .. })
             | SubmissionState::Write(WriteStatus::Done { .. } | WriteStatus::Unanswered { .. }),

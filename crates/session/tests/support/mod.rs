@@ -4,8 +4,8 @@ use std::rc::Rc;
 use tidehold_delta::{Json, Op};
 use tidehold_session::documents::{CheckpointInfo, DocDef, History, LatestFork, Semantics};
 use tidehold_session::host_local::LocalRuntime;
-use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
+use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
 use tidehold_session::storage::Storage;
 use tidehold_session::{Session, SessionOptions, Tx};
 use tidehold_storage::fault::Countdown;
@@ -18,7 +18,9 @@ fn never(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
 pub static NOTES: DocDef = DocDef {
     kind: "test.notes",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: Json::empty_object,
     checkpoint_when: never,
 };
@@ -32,7 +34,11 @@ pub static SCRATCH: DocDef = DocDef {
 };
 
 pub fn entry(text: &str) -> EntryDraft {
-    EntryDraft { kind: "test".into(), data: Some(Json::from(text)), ..EntryDraft::default() }
+    EntryDraft {
+        kind: "test".into(),
+        data: Some(Json::from(text)),
+        ..EntryDraft::default()
+    }
 }
 
 pub fn task(ownership: TaskOwnership) -> TaskCreate {
@@ -49,13 +55,18 @@ pub fn task(ownership: TaskOwnership) -> TaskCreate {
 }
 
 pub async fn root(session: &Session) {
-    session.commit(async |tx: Tx| tx.create_root().await).await.expect("a fresh session has no root");
+    session
+        .commit(async |tx: Tx| tx.create_root().await)
+        .await
+        .expect("a fresh session has no root");
 }
 
 fn on(storage: Rc<dyn Storage>, test: impl AsyncFnOnce(Session) + 'static) {
     let mut runtime = LocalRuntime::virtual_clock(1_000, 7);
     let session = Session::open(storage, runtime.host(), SessionOptions::default());
-    runtime.run(async move { test(session).await }).expect("the test must not wait for ever");
+    runtime
+        .run(async move { test(session).await })
+        .expect("the test must not wait for ever");
 }
 
 pub fn open(test: impl AsyncFnOnce(Session) + 'static) {

@@ -1,8 +1,8 @@
 // What a kernel commit costs beside the bare writes it makes. See README.md for what is measured and what is not.
 //
-//   node bench/run.mjs [--repetitions N] [--commits N] [--synced-commits N] [--state DIR] [--json FILE]
+//   node bench/run.mjs [--repetitions N] [--commits N] [--synced-commits N] [--state DIR] [--build DIR] [--json FILE]
 //
-// Needs the Worker of bench/kernel-worker built (scripts/bench does that). Prints a table, and writes the same numbers
+// Needs the Worker of bench/kernel-worker in the build folder (scripts/bench does that). Prints a table, and writes the same numbers
 // with every repetition as JSON.
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
     "synced-commits": { type: "string", default: "500" },
     // Not a disk: there both sides only wait for it.
     state: { type: "string", default: "/dev/shm" },
+    build: { type: "string", default: path.join(root, "target/bench/kernel-worker") },
     json: { type: "string", default: path.join(root, "target/bench/kernel.json") },
   },
 });
@@ -54,7 +55,7 @@ async function configuration(state) {
   const { compatibility_date: compatibilityDate } = parseToml(
     await readFile(path.join(kernelFolder, "wrangler.toml"), "utf8"),
   );
-  const build = path.join(kernelFolder, "build");
+  const build = path.resolve(options.build);
   const objects = (className) => ({ OBJECTS: { className, useSQLite: true } });
   return {
     cf: false,

@@ -1,6 +1,6 @@
 //! Transport errors: the codes of http.md and the one place that knows their status codes.
 
-use serde_json::{Map, Value, json};
+use tidehold_delta::Json;
 use tidehold_durable_objects::protocol::{Code as ObjectCode, OperationError, PathProblem};
 
 /// Stable error codes of the HTTP contract.
@@ -77,7 +77,8 @@ pub struct ApiError {
     /// For people.
     pub message: String,
     paths: Vec<PathProblem>,
-    extra: Map<String, Value>,
+    /// Further members of the error object; an object.
+    extra: Option<Json>,
     /// Headers beside the usual ones: `allow`, `retry-after`, `www-authenticate`.
     pub headers: Vec<(&'static str, String)>,
 }
@@ -89,7 +90,7 @@ impl ApiError {
             code,
             message,
             paths: Vec::new(),
-            extra: Map::new(),
+            extra: None,
             headers: Vec::new(),
         }
     }
@@ -162,18 +163,24 @@ impl ApiError {
 
     /// `{"error": {…}}`.
     pub fn body(&self) -> String {
-        let mut error = self.extra.clone();
-        error.insert("code".to_owned(), self.code.wire().0.into());
-        error.insert("message".to_owned(), self.message.clone().into());
+        let mut members = vec![
+            ("code".into(), Json::from(self.code.wire().0)),
+            ("message".into(), Json::from(self.message.as_str())),
+        ];
         if !self.paths.is_empty() {
-            let paths = self
-                .paths
-                .iter()
-                .map(|at| json!({ "path": at.path, "message": at.message }))
-                .collect();
-            error.insert("paths".to_owned(), Value::Array(paths));
+            let problem = |at: &PathProblem| {
+                let (path, message) = (at.path.as_str(), at.message.as_str());
+                Json::object([("path", Json::from(path)), ("message", Json::from(message))])
+            };
+            members.push(("paths".into(), Json::array(self.paths.iter().map(problem))));
         }
-        json!({ "error": error }).to_string()
+        let extra = self
+            .extra
+            .iter()
+            .filter_map(Json::as_object)
+            .flat_map(|extra| extra.iter());
+        members.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
+        Json::object([("error", Json::object(members))]).to_string()
     }
 }
 
@@ -186,16 +193,12 @@ impl From<OperationError> for ApiError {
             retry_after_seconds,
             extra,
         } = error;
-        let extra = extra.and_then(|extra| serde_json::to_value(extra).ok());
         let headers = retry_after_seconds.map(|seconds| ("retry-after", seconds.to_string()));
         Self {
             code: Code::Object(code),
             message,
             paths,
-            extra: match extra {
-                Some(Value::Object(members)) => members,
-                _ => Map::new(),
-            },
+            extra,
             headers: headers.into_iter().collect(),
         }
     }
@@ -225,7 +228,7 @@ mod tests {
             message: "must be a string".to_owned(),
         };
         let error: ApiError = OperationError::arguments(vec![problem]).into();
-        let expected = r#"{"error":{"code":"arguments_invalid","message":"a.0: must be a string","paths":[{"message":"must be a string","path":"a.0"}]}}"#;
+        let expected = r#"{"error":{"code":"arguments_invalid","message":"a.0: must be a string","paths":[{"path":"a.0","message":"must be a string"}]}}"#;
         assert_eq!((error.status(), error.body().as_str()), (422, expected));
         let error: ApiError = OperationError::new(ObjectCode::RateLimited, "slow down")
             .retry_after(3)

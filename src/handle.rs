@@ -8,11 +8,18 @@ use crate::respond::{self, CommonHeaders};
 use crate::route::parameters::{self, Parameters};
 use crate::route::table::RouteSpec;
 use crate::route::{self, Action, Endpoint};
-use crate::{cors, forward, openapi};
+use crate::{address, cors, forward, openapi};
 use tidehold_durable_objects::config::from_env;
 use tidehold_durable_objects::platform::timer::now;
 use tidehold_durable_objects::protocol::Call;
 use worker::{ByteStream, Env, Request, Response};
+
+/// `GET /healthz`.
+const HEALTH: &str = concat!(
+    r#"{"status":"ok","version":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#""}"#
+);
 
 /// Answers a request. Every answer, errors included, carries the request's id.
 pub async fn handle(mut request: Request, env: Env) -> worker::Result<Response> {
@@ -47,16 +54,17 @@ async fn answer(
     request_id: String,
 ) -> Result<Response, ApiError> {
     let method = request.inner().method();
-    let url = request.url().map_err(|_| ApiError::not_found())?;
+    let url = request.inner().url();
+    let address = address::split(&url);
     if method == "OPTIONS" && header(request, "access-control-request-method").is_some() {
         return respond::empty(204, &cors::preflight_headers()).map_err(|_| ApiError::internal());
     }
-    let (endpoint, spec) = route::find(&method, url.path())?;
+    let (endpoint, spec) = route::find(&method, address.path)?;
     let answer = match endpoint {
-        Endpoint::Healthz => respond::json(200, openapi::health().to_string(), &[]),
-        Endpoint::OpenApi => respond::json(200, openapi::document().to_string(), &[]),
+        Endpoint::Healthz => respond::json(200, HEALTH.to_owned(), &[]),
+        Endpoint::OpenApi => respond::json(200, openapi::DOCUMENT.to_owned(), &[]),
         Endpoint::Session { session, action } => {
-            let query: Vec<_> = url.query_pairs().into_owned().collect();
+            let query = address::pairs(address.query);
             let place = Place {
                 session,
                 action,

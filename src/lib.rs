@@ -8,6 +8,7 @@
 //! Start reading at [`handle`] (one request from arrival to answer), then [`route`] (what can be asked), then
 //! `tidehold_durable_objects::protocol` (what the object is told).
 
+pub mod address;
 pub mod auth;
 pub mod body;
 pub mod cors;

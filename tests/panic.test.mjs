@@ -75,22 +75,22 @@ test("panics", async (context) => {
     const product = (ask, operation, body = {}) => ask({ name: "product", operation, body: JSON.stringify(body) });
     const submit = async (ask) => {
       const content = "@pace 50\n@repeat 60 tide";
-      const accepted = await product(ask, { name: "submit", conversation: 1 }, { type: "input", content });
+      const accepted = await product(ask, { submit: { conversation: 1 } }, { type: "input", content });
       assert.equal(accepted.status, 200, accepted.text);
       return accepted.json.id;
     };
     const watch = async (session) => {
-      const operation = { name: "watchEvents", conversation: 1, after: null };
+      const operation = { watchEvents: { conversation: 1, after: null } };
       const body = JSON.stringify({ name: "product", operation, body: "" });
       const response = await fetch(`${server.url}/${session}`, { method: "POST", body });
       return parseEvents(response.body);
     };
     const settled = async (ask, submission) => {
-      const operation = { name: "getSubmission", submission, waitSeconds: 30 };
+      const operation = { getSubmission: { submission, waitSeconds: 30 } };
       return (await product(ask, operation)).json.status;
     };
     const answers = async (ask) => {
-      const operation = { name: "listEntries", conversation: 1, cursor: null, limit: 50, order: "ascending" };
+      const operation = { listEntries: { conversation: 1, cursor: null, limit: 50, order: "ascending" } };
       const messages = (await product(ask, operation)).json.items.flatMap((entry) => entry.model ?? []);
       return messages.filter(({ role }) => role === "assistant").map(({ stopReason }) => stopReason);
     };
@@ -114,7 +114,8 @@ test("panics", async (context) => {
     await sleep(6_000);
     assert.deepEqual(await answers(victim), ["aborted", "stop"]);
     assert.equal(await settled(victim, victimInput), "done");
-    const last = (await product(victim, { name: "listEntries", conversation: 1, cursor: null, limit: 1, order: "descending" })).json;
+    const newest = { listEntries: { conversation: 1, cursor: null, limit: 1, order: "descending" } };
+    const last = (await product(victim, newest)).json;
     assert.equal(last.items[0].model[0].content[0].text, words);
   });
 

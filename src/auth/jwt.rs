@@ -3,6 +3,7 @@
 use super::{Identity, base64url};
 use hmac::{Hmac, Mac};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use sha2::Sha256;
 
 #[derive(Deserialize)]
@@ -31,13 +32,18 @@ pub fn verify(secret: &str, token: &str, now_seconds: u64) -> Option<Identity> {
     mac.update(signed.as_bytes());
     // Compares in constant time, and before anything inside the token is believed.
     mac.verify_slice(&base64url::decode(signature)?).ok()?;
-    let header: Header = serde_json::from_slice(&base64url::decode(header)?).ok()?;
+    let header: Header = read(header)?;
     if header.alg != "HS256" || header.crit.is_some() {
         return None;
     }
-    let claims: Claims = serde_json::from_slice(&base64url::decode(claims)?).ok()?;
+    let claims: Claims = read(claims)?;
     let now = now_seconds as f64;
     let valid = claims.exp > now && claims.nbf.is_none_or(|start| start <= now) && !claims.project.is_empty();
     let scopes = claims.scope.split_ascii_whitespace().map(str::to_owned).collect();
     valid.then(|| Identity::new(claims.project, claims.sub, scopes))
+}
+
+fn read<T: DeserializeOwned>(part: &str) -> Option<T> {
+    let text = String::from_utf8(base64url::decode(part)?).ok()?;
+    serde_json::from_str(&text).ok()
 }

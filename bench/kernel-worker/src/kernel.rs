@@ -47,8 +47,15 @@ impl Kernel {
     pub async fn open(storage: ObjectStorage) -> Result<Self, SessionError> {
         let driver = ObjectDriver::new(storage.clone());
         let database = Rc::new(SqlStorage::open(driver, "bench").map_err(|error| other(error.to_string()))?);
-        let host = WasmHost::new(Life::default(), Rc::new(|message| worker::console_error!("{message}")));
-        let session = Session::open(Rc::clone(&database) as _, Rc::new(host), SessionOptions::default());
+        let host = WasmHost::new(
+            Life::default(),
+            Rc::new(|message| worker::console_error!("{message}")),
+        );
+        let session = Session::open(
+            Rc::clone(&database) as _,
+            Rc::new(host),
+            SessionOptions::default(),
+        );
         let task = session
             .commit(async |tx: Tx| {
                 tx.create_root().await?;
@@ -56,8 +63,17 @@ impl Kernel {
                 tx.create_task(workload::task()).await
             })
             .await?;
-        let task = session.task(task).await?.ok_or_else(|| other("the task is gone".to_owned()))?;
-        Ok(Self { session, database, storage, task, entry: workload::entry() })
+        let task = session
+            .task(task)
+            .await?
+            .ok_or_else(|| other("the task is gone".to_owned()))?;
+        Ok(Self {
+            session,
+            database,
+            storage,
+            task,
+            entry: workload::entry(),
+        })
     }
 
     pub async fn run(mut self, run: Run) -> Result<Report, SessionError> {
@@ -66,7 +82,10 @@ impl Kernel {
         let start = timer::now();
         self.commits(run.warmup, run.commits, run.sync).await?;
         let milliseconds = timer::now() - start;
-        Ok(Report { milliseconds, rows: self.database.driver().rows_written() - rows })
+        Ok(Report {
+            milliseconds,
+            rows: self.database.driver().rows_written() - rows,
+        })
     }
 
     async fn commits(&mut self, first: u64, count: u64, sync: bool) -> Result<(), SessionError> {
@@ -85,7 +104,11 @@ impl Kernel {
         let (task, entry) = (self.task.clone(), self.entry.clone());
         let change = async move |tx: Tx| {
             let text = tx.doc(&PARTIAL, ROOT_CONVERSATION_ID).await?.at("text");
-            if step.is_multiple_of(PARTIALS) { text.set("")? } else { text.append(PIECE)? }
+            if step.is_multiple_of(PARTIALS) {
+                text.set("")?
+            } else {
+                text.append(PIECE)?
+            }
             tx.append_entry(ROOT_CONVERSATION_ID, entry).await?;
             tx.stage_task(task).await
         };

@@ -10,8 +10,8 @@ use kernel::{Kernel, Run};
 use std::panic::AssertUnwindSafe;
 use tidehold_durable_objects::platform::storage::of_state;
 use worker::{
-    Context, DurableObject, Env, Error, Request, Response, Result, State, WebSocket, WebSocketIncomingMessage,
-    durable_object, event,
+    Context, DurableObject, Env, Error, Request, Response, Result, State, WebSocket,
+    WebSocketIncomingMessage, durable_object, event,
 };
 
 #[durable_object]
@@ -22,7 +22,9 @@ pub struct KernelObject {
 // All handlers are written out: the defaults of the trait panic.
 impl DurableObject for KernelObject {
     fn new(state: State, _env: Env) -> Self {
-        Self { state: AssertUnwindSafe(state) }
+        Self {
+            state: AssertUnwindSafe(state),
+        }
     }
 
     async fn fetch(&self, mut request: Request) -> Result<Response> {
@@ -52,7 +54,13 @@ impl DurableObject for KernelObject {
         Ok(())
     }
 
-    async fn websocket_close(&self, _socket: WebSocket, _code: usize, _reason: String, _clean: bool) -> Result<()> {
+    async fn websocket_close(
+        &self,
+        _socket: WebSocket,
+        _code: usize,
+        _reason: String,
+        _clean: bool,
+    ) -> Result<()> {
         Ok(())
     }
 

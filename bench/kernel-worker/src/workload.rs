@@ -17,7 +17,9 @@ pub const PIECE: &str = "The tide comes in twice a day, and so does the next of 
 pub static PARTIAL: DocDef = DocDef {
     kind: "bench.partial",
     version: 1,
-    semantics: Semantics::Conversation(History::Latest { fork: LatestFork::Initial }),
+    semantics: Semantics::Conversation(History::Latest {
+        fork: LatestFork::Initial,
+    }),
     initial: empty,
     checkpoint_when: is_empty,
 };
@@ -58,7 +60,9 @@ pub fn task() -> TaskCreate {
 }
 
 pub fn running(step: u64) -> TaskState {
-    TaskState::Running { checkpoint: json!({ "phase": "request", "attempt": 1, "step": step }) }
+    TaskState::Running {
+        checkpoint: json!({ "phase": "request", "attempt": 1, "step": step }),
+    }
 }
 
 /// The same for an object that knows no kernel: its tables with their indexes, its statements, and what goes in.

@@ -60,7 +60,10 @@ mod tests {
     fn every_length_comes_back() {
         let bytes: Vec<u8> = (0..=255).rev().collect();
         for length in 0..=bytes.len() {
-            assert_eq!(decode(&encode(&bytes[..length])).as_deref(), Some(&bytes[..length]));
+            assert_eq!(
+                decode(&encode(&bytes[..length])).as_deref(),
+                Some(&bytes[..length])
+            );
         }
         assert_eq!(encode(b"\xfb\xff\xfe?"), "-__-Pw");
     }

@@ -37,6 +37,9 @@ pub struct Refusal {
 impl Refusal {
     /// The sentence may quote arguments and model errors, so it is redacted here, whatever it quotes.
     pub fn new(code: Code, message: impl AsRef<str>) -> Self {
-        Self { code, message: redact::text(message.as_ref()).into_owned() }
+        Self {
+            code,
+            message: redact::text(message.as_ref()).into_owned(),
+        }
     }
 }

@@ -53,6 +53,8 @@ pub struct RunLimits {
 impl Default for RunLimits {
     /// The configuration's own defaults.
     fn default() -> Self {
-        Self { run_timeout_ms: Some(2 * 60 * 60 * 1000) }
+        Self {
+            run_timeout_ms: Some(2 * 60 * 60 * 1000),
+        }
     }
 }

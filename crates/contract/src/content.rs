@@ -2,8 +2,9 @@
 
 use crate::code::Refusal;
 use crate::public_run::{Delivery, PublicRun, Ref};
+use crate::schema::with;
 use crate::wire::Wire;
-use tidehold_delta::Json;
+use tidehold_delta::{Json, Text};
 
 /// Why a call was refused.
 pub(crate) fn refusal(refusal: &Refusal) -> String {
@@ -52,17 +53,23 @@ pub(crate) fn row(run: &PublicRun) -> String {
 
 /// Where the canonical answer is.
 pub(crate) fn final_reference(run: &PublicRun) -> String {
-    let said = run.refs.as_ref().map(|refs| format!("Read it in pages: {}", reference(&refs.canonical)));
+    let said = run
+        .refs
+        .as_ref()
+        .map(|refs| format!("Read it in pages: {}", reference(&refs.canonical)));
     said.unwrap_or_default()
 }
 
 /// Where to look when a run did not succeed.
 pub(crate) fn evidence_references(run: &PublicRun) -> String {
-    let said = run.refs.as_ref().map(|refs| format!("What happened: {}", reference(&refs.diagnostics)));
+    let said = run
+        .refs
+        .as_ref()
+        .map(|refs| format!("What happened: {}", reference(&refs.diagnostics)));
     said.unwrap_or_default()
 }
 
 /// Where a listing goes on, on a line of its own.
-pub(crate) fn more(arguments: &Json) -> String {
-    format!("\nMore: {}", call(arguments))
+pub(crate) fn more(arguments: Json, cursor: &Text) -> String {
+    format!("\nMore: {}", call(&with(arguments, "cursor", cursor)))
 }

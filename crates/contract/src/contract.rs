@@ -69,7 +69,11 @@ impl Pending {
 impl Call {
     /// Checks the arguments of a tool against its input schema. Needs no session and touches none.
     pub fn check(tool: &str, arguments: &Json) -> Result<Self, CallError> {
-        let tool = Tool::ALL.iter().copied().find(|known| known.name() == tool).ok_or(CallError::UnknownTool)?;
+        let tool = Tool::ALL
+            .iter()
+            .copied()
+            .find(|known| known.name() == tool)
+            .ok_or(CallError::UnknownTool)?;
         let problems = check(&tool.input_schema(), arguments);
         if !problems.is_empty() {
             return Err(CallError::ArgumentsInvalid(problems));
@@ -79,7 +83,10 @@ impl Call {
             Tool::Runs => Wire::read(Some(arguments)).map(Self::Runs),
         };
         // Schema and type come from one list, so what passes one fits the other.
-        let unread = || Problem { path: String::new(), message: "cannot be read".to_owned() };
+        let unread = || Problem {
+            path: String::new(),
+            message: "cannot be read".to_owned(),
+        };
         read.ok_or_else(|| CallError::ArgumentsInvalid(vec![unread()]))
     }
 
@@ -95,7 +102,11 @@ impl Call {
 impl Contract {
     pub fn new(harness: Harness, config: Rc<ContractConfig>) -> Self {
         let recent = Recent::watch(harness.session());
-        Self { harness, config, recent }
+        Self {
+            harness,
+            config,
+            recent,
+        }
     }
 
     /// Checks a call and sees it through.
@@ -120,7 +131,7 @@ impl Contract {
                 match self.supervise(input, at).await {
                     Ok(Step::Settled(result)) => Ok(Begun::Settled(result)),
                     Ok(Step::Waiting(waiting)) => Ok(Begun::Pending(Pending(Wait::Runs(waiting)))),
-                    Err(stop) => self.stopped(action, stop, at).map(Begun::Settled),
+                    Err(stop) => stopped(action, stop, at).map(Begun::Settled),
                 }
             }
         }
@@ -140,7 +151,7 @@ impl Contract {
                 let at = self.now();
                 let runs = Runs::of(&self.harness).await?;
                 let finished = runs::finish_wait(&runs, waiting, &self.recent, at).await;
-                finished.or_else(|stop| self.stopped(Action::Wait, stop, at))
+                finished.or_else(|stop| stopped(Action::Wait, stop, at))
             }
         }
     }
@@ -152,7 +163,11 @@ impl Contract {
         let runs = Runs::of(&self.harness).await?;
         if input.background != Some(true) {
             let run_id = run_id::of_task(task_id, &runs.incarnation).into();
-            let launched = Launched { run_id, task_id, conversation_id: registered.conversation };
+            let launched = Launched {
+                run_id,
+                task_id,
+                conversation_id: registered.conversation,
+            };
             return Ok(Begun::Pending(Pending(Wait::Run(launched))));
         }
         let run = runs.expect(task_id).await?;
@@ -165,14 +180,14 @@ impl Contract {
         runs::perform(&runs, plan, at).await
     }
 
-    fn stopped(&self, action: Action, stop: Stop, at: Millis) -> Result<ToolResult, SessionError> {
-        match stop {
-            Stop::Refused(refusal) => Ok(runs::refused(action, &refusal, at)),
-            Stop::Session(error) => Err(error),
-        }
-    }
-
     fn now(&self) -> Millis {
         self.harness.session().host().now()
+    }
+}
+
+fn stopped(action: Action, stop: Stop, at: Millis) -> Result<ToolResult, SessionError> {
+    match stop {
+        Stop::Refused(refusal) => Ok(runs::refused(action, &refusal, at)),
+        Stop::Session(error) => Err(error),
     }
 }

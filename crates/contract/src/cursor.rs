@@ -4,6 +4,7 @@
 //! can only skip rows that its forger may read anyway.
 
 use crate::base64url;
+use crate::code::{Code, Refusal};
 use crate::digest;
 use crate::limits::CURSOR_CHARS;
 use tidehold_delta::{Json, json};
@@ -47,6 +48,21 @@ pub enum BadCursor {
     Stale,
 }
 
+impl From<BadCursor> for Refusal {
+    fn from(cursor: BadCursor) -> Self {
+        match cursor {
+            BadCursor::Invalid => Self::new(
+                Code::CursorInvalid,
+                "The cursor is malformed or belongs to another request.",
+            ),
+            BadCursor::Stale => Self::new(
+                Code::CursorStale,
+                "What the cursor points into has changed. Start again without a cursor.",
+            ),
+        }
+    }
+}
+
 /// The list a cursor belongs to: its kind and what identifies it, the session's incarnation first.
 pub struct Scope {
     kind: Kind,
@@ -56,13 +72,15 @@ pub struct Scope {
 impl Scope {
     /// A scope named by `parts`.
     pub fn new<'a>(kind: Kind, parts: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { kind, digest: digest::of_parts(parts, SCOPE_BYTES) }
+        Self {
+            kind,
+            digest: digest::of_parts(parts, SCOPE_BYTES),
+        }
     }
 
     /// The cursor of a position.
     pub fn encode(&self, position: Json) -> String {
-        let cursor =
-            json!({ "v": VERSION, "k": self.kind.name(), "s": self.digest.as_str(), "p": position });
+        let cursor = json!({ "v": VERSION, "k": self.kind.name(), "s": self.digest.as_str(), "p": position });
         base64url::encode(cursor.to_string().as_bytes())
     }
 
@@ -113,7 +131,14 @@ mod tests {
         let scope = Scope::new(Kind::Runs, ["a"]);
         let of = |text: &str| scope.decode(&base64url::encode(text.as_bytes()));
         assert_eq!(of(r#"{"v":0}"#), Err(BadCursor::Stale));
-        let others = [r#"{"v":2,"k":"runs","s":"","p":1}"#, r#"{"v":"1"}"#, "[]", "{", r#"{"v":1}"#, r#"{"v":1.5}"#];
+        let others = [
+            r#"{"v":2,"k":"runs","s":"","p":1}"#,
+            r#"{"v":"1"}"#,
+            "[]",
+            "{",
+            r#"{"v":1}"#,
+            r#"{"v":1.5}"#,
+        ];
         for other in others {
             assert_eq!(of(other), Err(BadCursor::Invalid), "{other}");
         }

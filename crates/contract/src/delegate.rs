@@ -34,5 +34,12 @@ pub fn input() -> Json {
 pub fn output() -> Json {
     let none = json!({ "type": "object", "properties": { "run": { "type": "null" } }, "required": ["run"] });
     let failed = json!({ "anyOf": [DelegateData::schema(), none] });
-    output_schema(Tool::Delegate, vec![Success { action: ACTION, data: DelegateData::schema() }], failed)
+    output_schema(
+        Tool::Delegate,
+        vec![Success {
+            action: ACTION,
+            data: DelegateData::schema(),
+        }],
+        failed,
+    )
 }

@@ -10,7 +10,10 @@ pub(crate) fn deliver(value: &Redacted, budget: usize) -> (Output, Option<Warnin
     if value.value.encoded_len() > INLINE_VALUE_BYTES.min(budget) {
         return (Output::reference(), None);
     }
-    (Output::inline(value.value.clone()), value.changed.then_some(Warning::OutputRedacted))
+    (
+        Output::inline(value.value.clone()),
+        value.changed.then_some(Warning::OutputRedacted),
+    )
 }
 
 #[cfg(test)]
@@ -39,7 +42,14 @@ mod tests {
         let (output, warning) = deliver(&redact::value(&Json::from(secret)), usize::MAX);
         assert_eq!(output.value, Some(Json::from("[REDACTED]")));
         assert_eq!(warning, Some(Warning::OutputRedacted));
-        for empty in [json!(null), json!(false), json!(0), json!(""), json!([]), json!({})] {
+        for empty in [
+            json!(null),
+            json!(false),
+            json!(0),
+            json!(""),
+            json!([]),
+            json!({}),
+        ] {
             let (output, warning) = deliver(&redact::value(&empty), usize::MAX);
             assert_eq!((output.value, warning), (Some(empty), None));
         }

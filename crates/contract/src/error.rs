@@ -1,6 +1,7 @@
 //! What a call can fail with besides a receipt.
 
 use crate::code::Refusal;
+use crate::cursor::BadCursor;
 use crate::schema::Problem;
 use tidehold_session::SessionError;
 
@@ -27,6 +28,12 @@ pub(crate) enum Stop {
 impl From<Refusal> for Stop {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<BadCursor> for Stop {
+    fn from(cursor: BadCursor) -> Self {
+        Self::Refused(cursor.into())
     }
 }
 

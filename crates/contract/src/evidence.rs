@@ -6,10 +6,10 @@ use crate::standing::{Standing, child_of, of_record};
 use std::collections::BTreeSet;
 use tidehold_delta::Text;
 use tidehold_harness::Harness;
-use tidehold_session::{Rejection, SessionError};
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::TaskRecord;
 use tidehold_session::storage::{ConversationQuery, Cursor, Page, ScanOrder, SubmissionQuery, TaskQuery};
+use tidehold_session::{Rejection, SessionError};
 use tidehold_tasks::TaskInspectionState;
 
 /// A run of this session.
@@ -37,12 +37,23 @@ struct Blocked {
 
 impl<'a> Runs<'a> {
     pub async fn of(harness: &'a Harness) -> Result<Self, SessionError> {
-        let incarnation = harness.session().incarnation().await?.unwrap_or_else(|| "".into());
+        let incarnation = harness
+            .session()
+            .incarnation()
+            .await?
+            .unwrap_or_else(|| "".into());
         let inspected = harness.scheduler().inspect();
-        let blocked = inspected.iter().filter(|task| matches!(task.state, TaskInspectionState::Blocked { .. }));
-        let (tasks, conversations) =
-            blocked.map(|task| (task.record.id, task.record.conversation_id)).unzip();
-        Ok(Self { harness, incarnation, blocked: Blocked { tasks, conversations } })
+        let blocked = inspected
+            .iter()
+            .filter(|task| matches!(task.state, TaskInspectionState::Blocked { .. }));
+        let (tasks, conversations) = blocked
+            .map(|task| (task.record.id, task.record.conversation_id))
+            .unzip();
+        Ok(Self {
+            harness,
+            incarnation,
+            blocked: Blocked { tasks, conversations },
+        })
     }
 
     /// The run of this id. Whatever the id is, one record is looked up and one digest computed, so that unknown, foreign
@@ -51,21 +62,34 @@ impl<'a> Runs<'a> {
         let claimed = run_id::claimed_task(id);
         let record = self.harness.session().task(claimed).await?;
         let own = run_id::of_task(claimed, &self.incarnation) == id;
-        Ok(record.filter(|record| own && &*record.kind == run::KIND).map(|record| self.found(record)))
+        Ok(record
+            .filter(|record| own && &*record.kind == run::KIND)
+            .map(|record| self.found(record)))
     }
 
     /// The run of an anchor that is known to exist.
     pub async fn expect(&self, anchor: TaskId) -> Result<Found, SessionError> {
-        let record = self.harness.session().task(anchor).await?.ok_or(Rejection::MissingTask(anchor))?;
+        let record = self
+            .harness
+            .session()
+            .task(anchor)
+            .await?
+            .ok_or(Rejection::MissingTask(anchor))?;
         Ok(self.found(record))
     }
 
     /// Runs, newest first.
     pub async fn page(&self, limit: usize, cursor: Option<&Cursor>) -> Result<Page<Found>, SessionError> {
-        let query =
-            TaskQuery { kind: Some(run::KIND.into()), order: Some(ScanOrder::Descending), ..TaskQuery::default() };
+        let query = TaskQuery {
+            kind: Some(run::KIND.into()),
+            order: Some(ScanOrder::Descending),
+            ..TaskQuery::default()
+        };
         let page = self.harness.session().scan_tasks(&query, limit, cursor).await?;
-        Ok(Page { items: page.items.into_iter().map(|record| self.found(record)).collect(), next: page.next })
+        Ok(Page {
+            items: page.items.into_iter().map(|record| self.found(record)).collect(),
+            next: page.next,
+        })
     }
 
     fn found(&self, record: TaskRecord) -> Found {
@@ -95,12 +119,21 @@ impl<'a> Runs<'a> {
             return Ok(Some(child));
         }
         let session = self.harness.session();
-        let owned = ConversationQuery { owner_task_id: Some(run.record.id), ..ConversationQuery::default() };
+        let owned = ConversationQuery {
+            owner_task_id: Some(run.record.id),
+            ..ConversationQuery::default()
+        };
         let Some(conversation) = session.scan_conversations(&owned, 1, None).await?.items.pop() else {
             return Ok(None);
         };
-        let first = SubmissionQuery { conversation_id: Some(conversation.id), ..SubmissionQuery::default() };
+        let first = SubmissionQuery {
+            conversation_id: Some(conversation.id),
+            ..SubmissionQuery::default()
+        };
         let submission = session.scan_submissions(&first, 1, None).await?.items.pop();
-        Ok(submission.map(|submission| Child { conversation: conversation.id, submission: submission.id }))
+        Ok(submission.map(|submission| Child {
+            conversation: conversation.id,
+            submission: submission.id,
+        }))
     }
 }

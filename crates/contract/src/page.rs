@@ -24,7 +24,10 @@ pub struct Page {
 
 /// How much text must be known to serve a page of `limit` bytes from here, one byte more than its end included.
 pub fn needed(position: Option<&Json>, limit: usize) -> Result<usize, BadCursor> {
-    Ok(position.map_or(Ok(0), offset)?.saturating_add(limit).saturating_add(1))
+    Ok(position
+        .map_or(Ok(0), offset)?
+        .saturating_add(limit)
+        .saturating_add(1))
 }
 
 /// The page at `position`, at most `limit` (≥ 4) bytes of UTF-8 and never half a code point.
@@ -34,7 +37,10 @@ pub fn cut(text: &str, position: Option<&Json>, limit: usize) -> Result<Page, Ba
         Some(position) => {
             let start = offset(position)?;
             let before = text.get(..start).ok_or(BadCursor::Stale)?;
-            let bound = position.get("h").and_then(Json::as_str).ok_or(BadCursor::Invalid)?;
+            let bound = position
+                .get("h")
+                .and_then(Json::as_str)
+                .ok_or(BadCursor::Invalid)?;
             if bound != digest_of(before) {
                 return Err(BadCursor::Stale);
             }
@@ -43,9 +49,8 @@ pub fn cut(text: &str, position: Option<&Json>, limit: usize) -> Result<Page, Ba
     };
     let end = boundary_at_most(text, start.saturating_add(limit));
     let page = text.get(start..end).unwrap_or_default().to_owned();
-    let next = (end < text.len()).then(|| {
-        json!({ "o": end, "h": digest_of(text.get(..end).unwrap_or_default()) })
-    });
+    let next =
+        (end < text.len()).then(|| json!({ "o": end, "h": digest_of(text.get(..end).unwrap_or_default()) }));
     Ok(Page { text: page, next })
 }
 
@@ -55,7 +60,10 @@ pub fn boundary_at_most(text: &str, end: usize) -> usize {
 }
 
 fn offset(position: &Json) -> Result<usize, BadCursor> {
-    let offset = position.get("o").and_then(Json::as_u64).ok_or(BadCursor::Invalid)?;
+    let offset = position
+        .get("o")
+        .and_then(Json::as_u64)
+        .ok_or(BadCursor::Invalid)?;
     usize::try_from(offset).map_err(|_| BadCursor::Invalid)
 }
 
@@ -95,13 +103,28 @@ mod tests {
     #[test]
     fn a_growing_text_goes_on_and_a_changed_one_is_stale() {
         let first = cut("abcdefgh", None, 4).expect("a page").next.expect("more");
-        assert_eq!(cut("abcdefghij", Some(&first), 9).map(|page| page.text), Ok("efghij".to_owned()));
-        assert_eq!(cut("abcd", Some(&first), 9).map(|page| page.text), Ok(String::new()));
+        assert_eq!(
+            cut("abcdefghij", Some(&first), 9).map(|page| page.text),
+            Ok("efghij".to_owned())
+        );
+        assert_eq!(
+            cut("abcd", Some(&first), 9).map(|page| page.text),
+            Ok(String::new())
+        );
         for changed in ["abXdefgh", "abc", ""] {
             assert_eq!(cut(changed, Some(&first), 9), Err(BadCursor::Stale));
         }
-        for position in [json!({}), json!({ "o": 1 }), json!({ "o": -1, "h": "" }), json!(7)] {
-            assert_eq!(cut("abcdefgh", Some(&position), 9), Err(BadCursor::Invalid), "{position}");
+        for position in [
+            json!({}),
+            json!({ "o": 1 }),
+            json!({ "o": -1, "h": "" }),
+            json!(7),
+        ] {
+            assert_eq!(
+                cut("abcdefgh", Some(&position), 9),
+                Err(BadCursor::Invalid),
+                "{position}"
+            );
         }
         let split = json!({ "o": 1, "h": "" });
         assert_eq!(cut("é", Some(&split), 9), Err(BadCursor::Stale));

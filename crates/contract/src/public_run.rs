@@ -152,13 +152,19 @@ wire_struct! {
 }
 
 fn one_text() -> Json {
-    schema::with(schema::with(schema::array(schema::text()), "minItems", 1_u64), "maxItems", 1_u64)
+    schema::with(
+        schema::with(schema::array(schema::text()), "minItems", 1_u64),
+        "maxItems",
+        1_u64,
+    )
 }
 
 /// Schema of the run of a delegate receipt: an agent, and never uncertain.
 pub(crate) fn delegate_schema() -> Json {
     use crate::wire::Wire;
-    let own = Status::ALL.iter().filter(|status| **status != Status::InterruptedOrUncertain);
+    let own = Status::ALL
+        .iter()
+        .filter(|status| **status != Status::InterruptedOrUncertain);
     let statuses = schema::one_of(own.map(|status| status.name()));
     let run = schema::replacing(&PublicRun::schema(), &["state", "status"], statuses);
     schema::replacing(&run, &["kind"], schema::constant(Kind::Agent.name()))
@@ -177,23 +183,43 @@ impl Refs {
 
 impl Ref {
     fn new(run_id: &Text, view: View) -> Self {
-        Self { tool: "external_runs".into(), action: "inspect".into(), run_ids: vec![run_id.clone()], view }
+        Self {
+            tool: "external_runs".into(),
+            action: "inspect".into(),
+            run_ids: vec![run_id.clone()],
+            view,
+        }
     }
 }
 
 impl Output {
     /// No value.
     pub fn none(available: bool) -> Self {
-        Self { available, final_available: false, delivery: Delivery::None, value: None }
+        Self {
+            available,
+            final_available: false,
+            delivery: Delivery::None,
+            value: None,
+        }
     }
 
     /// A value that `refs.final` pages.
     pub fn reference() -> Self {
-        Self { available: true, final_available: true, delivery: Delivery::Reference, value: None }
+        Self {
+            available: true,
+            final_available: true,
+            delivery: Delivery::Reference,
+            value: None,
+        }
     }
 
     /// A value right here.
     pub fn inline(value: Json) -> Self {
-        Self { available: true, final_available: true, delivery: Delivery::Inline, value: Some(value) }
+        Self {
+            available: true,
+            final_available: true,
+            delivery: Delivery::Inline,
+            value: Some(value),
+        }
     }
 }

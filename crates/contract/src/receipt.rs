@@ -115,7 +115,15 @@ fn variant(tool: Tool, action: Json, ok: bool, data: Json) -> Json {
         "data": data,
         "warnings": schema::array(schema::text()),
     });
-    let mut required = vec!["contractVersion", "tool", "action", "observedAt", "ok", "data", "warnings"];
+    let mut required = vec![
+        "contractVersion",
+        "tool",
+        "action",
+        "observedAt",
+        "ok",
+        "data",
+        "warnings",
+    ];
     if !ok {
         let error = json!({
             "type": "object",
@@ -126,5 +134,9 @@ fn variant(tool: Tool, action: Json, ok: bool, data: Json) -> Json {
         required.push("error");
     }
     let variant = json!({ "type": "object", "properties": properties, "required": required });
-    if ok { schema::with(variant, "not", json!({ "required": ["error"] })) } else { variant }
+    if ok {
+        schema::with(variant, "not", json!({ "required": ["error"] }))
+    } else {
+        variant
+    }
 }

@@ -20,7 +20,10 @@ impl Recent {
         let settled: Rc<RefCell<VecDeque<TaskId>>> = Rc::default();
         let seen = Rc::clone(&settled);
         let commits = session.subscribe_commits(move |publication| {
-            let runs = publication.tasks.iter().filter(|task| &*task.after.kind == run::KIND);
+            let runs = publication
+                .tasks
+                .iter()
+                .filter(|task| &*task.after.kind == run::KIND);
             for task in runs.filter(|task| !task.after.is_live()) {
                 let mut seen = seen.borrow_mut();
                 seen.push_back(task.after.id);
@@ -29,7 +32,10 @@ impl Recent {
                 }
             }
         });
-        Self { settled, _commits: commits }
+        Self {
+            settled,
+            _commits: commits,
+        }
     }
 
     pub fn contains(&self, anchor: TaskId) -> bool {

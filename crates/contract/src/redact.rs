@@ -47,7 +47,11 @@ fn walk(value: &Json) -> Json {
         },
         Json::Array(items) => Json::array(items.iter().map(walk)),
         Json::Object(members) => Json::object(members.iter().map(|(key, value)| {
-            let value = if names::is_secret_key(key) { taken_out(value) } else { walk(value) };
+            let value = if names::is_secret_key(key) {
+                taken_out(value)
+            } else {
+                walk(value)
+            };
             (text(key).into_owned(), value)
         })),
     }
@@ -62,7 +66,11 @@ fn taken_out(value: &Json) -> Json {
         Json::Array(items) => items.is_empty(),
         Json::Object(members) => members.is_empty(),
     };
-    if tells_nothing { value.clone() } else { Json::from(REPLACEMENT) }
+    if tells_nothing {
+        value.clone()
+    } else {
+        Json::from(REPLACEMENT)
+    }
 }
 
 /// The part of a growing text that may be shown: without its last word, which may turn out to be a secret, and without the
@@ -70,6 +78,10 @@ fn taken_out(value: &Json) -> Json {
 pub fn hold_back(growing: &str) -> &str {
     let word = growing.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let end = word.max(growing.len().saturating_sub(HOLD_BACK_BYTES));
-    let shown = growing.get(..growing.floor_char_boundary(end)).unwrap_or_default();
-    pem::cut_header(shown).and_then(|header| shown.get(..header)).unwrap_or(shown)
+    let shown = growing
+        .get(..growing.floor_char_boundary(end))
+        .unwrap_or_default();
+    pem::cut_header(shown)
+        .and_then(|header| shown.get(..header))
+        .unwrap_or(shown)
 }

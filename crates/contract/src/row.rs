@@ -1,7 +1,9 @@
 //! The row of a run: what receipts, lists, batches and waits show of it.
 
 use crate::evidence::{Found, Runs};
-use crate::public_run::{Evidence, Integrity, Kind, Outcome, Output, PublicRun, Refs, State, Status, Task, Timing};
+use crate::public_run::{
+    Evidence, Integrity, Kind, Outcome, Output, PublicRun, Refs, State, Status, Task, Timing,
+};
 use crate::run::End;
 use crate::standing::Standing;
 use crate::time::iso;
@@ -41,26 +43,38 @@ pub(crate) async fn row(runs: &Runs<'_>, run: &Found, now: Millis) -> Result<Pub
         state: state(&run.standing),
         timing: timing(run, now),
         output,
-        evidence: Evidence { integrity: integrity(&run.standing) },
+        evidence: Evidence {
+            integrity: integrity(&run.standing),
+        },
         children: None,
         refs: Some(Refs::of(&run.id)),
     })
 }
 
 fn state(standing: &Standing) -> State {
-    let live = |status| State { status, outcome: None, reason: None };
-    let ended = |status, outcome| State { status, outcome: Some(outcome), reason: None };
+    let live = |status| State {
+        status,
+        outcome: None,
+        reason: None,
+    };
+    let ended = |status, outcome| State {
+        status,
+        outcome: Some(outcome),
+        reason: None,
+    };
     match standing {
         Standing::Queued => live(Status::Queued),
         Standing::Running => live(Status::Running),
         Standing::Interrupted => live(Status::InterruptedOrUncertain),
         Standing::Ended(End::Succeeded { .. }) => ended(Status::Done, Outcome::Succeeded),
-        Standing::Ended(End::Failed { reason, .. }) => {
-            State { reason: Some(reason.clone()), ..ended(Status::Error, Outcome::Failed) }
-        }
-        Standing::Ended(End::Cancelled { reason, .. }) => {
-            State { reason: reason.clone(), ..ended(Status::Aborted, Outcome::Cancelled) }
-        }
+        Standing::Ended(End::Failed { reason, .. }) => State {
+            reason: Some(reason.clone()),
+            ..ended(Status::Error, Outcome::Failed)
+        },
+        Standing::Ended(End::Cancelled { reason, .. }) => State {
+            reason: reason.clone(),
+            ..ended(Status::Aborted, Outcome::Cancelled)
+        },
         Standing::Ended(End::TimedOut { .. }) => ended(Status::Aborted, Outcome::TimedOut),
     }
 }
@@ -75,7 +89,9 @@ fn timing(run: &Found, now: Millis) -> Timing {
         Standing::Ended(_) => ended,
     };
     let delay = started.or(until).map(|at| at.saturating_sub(queued));
-    let elapsed = started.zip(until).map(|(started, until)| until.saturating_sub(started));
+    let elapsed = started
+        .zip(until)
+        .map(|(started, until)| until.saturating_sub(started));
     Timing {
         queued_at: Some(iso(queued)),
         execution_started_at: started.map(iso),

@@ -91,7 +91,9 @@ impl Task for Run {
 
     async fn run(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
         match task.checkpoint {
-            Checkpoint::Launch => Err(TaskFault::Failed("the run was created without a child".to_owned())),
+            Checkpoint::Launch => Err(TaskFault::Failed(
+                "the run was created without a child".to_owned(),
+            )),
             Checkpoint::Watch { child, deadline } => watch::run(runtime, child, deadline).await,
         }
     }

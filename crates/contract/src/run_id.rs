@@ -21,7 +21,9 @@ pub fn of_task(task: TaskId, incarnation: &str) -> String {
 /// The task an id may name. Ids of no run name the task 0, which no session has: they cost the same lookup and get the
 /// same answer as any other unknown one. The caller compares [`of_task`] of what it found.
 pub fn claimed_task(id: &str) -> TaskId {
-    let number = id.strip_prefix(PREFIX).and_then(|digits| digits.get(..NUMBER_DIGITS));
+    let number = id
+        .strip_prefix(PREFIX)
+        .and_then(|digits| digits.get(..NUMBER_DIGITS));
     let number = number.and_then(|number| u64::from_str_radix(number, 16).ok());
     // Ids are JSON numbers, also on their way to a storage driver.
     TaskId(number.filter(|number| *number <= MAX_SAFE_INTEGER).unwrap_or(0))
@@ -37,7 +39,15 @@ mod tests {
         assert_eq!(id.len(), PREFIX.len() + 32);
         assert_eq!(claimed_task(&id), TaskId(9_007_199_254_740_991));
         assert_ne!(id, of_task(TaskId(9_007_199_254_740_991), "two"));
-        for other in ["", "run_", "run_zz", "run_ffffffffffffff", "run_é234567890123", "wf_00000000000002", "run_+0000000000001"] {
+        for other in [
+            "",
+            "run_",
+            "run_zz",
+            "run_ffffffffffffff",
+            "run_é234567890123",
+            "wf_00000000000002",
+            "run_+0000000000001",
+        ] {
             assert!(matches!(claimed_task(other), TaskId(0 | 1)), "{other}");
         }
     }

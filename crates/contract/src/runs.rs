@@ -10,7 +10,9 @@ mod plan;
 mod views;
 mod wait;
 
-pub use data::{BatchData, CancelData, CancelStatus, Encoding, ListData, OutputStatus, PageData, SingleData, WaitData};
+pub use data::{
+    BatchData, CancelData, CancelStatus, Encoding, ListData, OutputStatus, PageData, SingleData, WaitData,
+};
 pub use input::{Action, Mode, RunsInput};
 pub(crate) use plan::{Plan, plan};
 pub(crate) use wait::Waiting;
@@ -55,7 +57,10 @@ pub(crate) async fn finish_wait(
 /// A call that was refused. Supervision never answers partial data.
 pub(crate) fn refused(action: Action, refusal: &Refusal, at: Millis) -> ToolResult {
     let receipt = header(action, at).failure(Json::Null, &[], refusal);
-    ToolResult { content: vec![content::refusal(refusal)], receipt }
+    ToolResult {
+        content: vec![content::refusal(refusal)],
+        receipt,
+    }
 }
 
 /// What a session that does not exist answers: it has no runs, and asking creates nothing.
@@ -89,7 +94,11 @@ fn not_live() -> Refusal {
 }
 
 fn header(action: Action, at: Millis) -> Header {
-    Header { tool: Tool::Runs, action: action.name(), at }
+    Header {
+        tool: Tool::Runs,
+        action: action.name(),
+        at,
+    }
 }
 
 fn success(action: Action, at: Millis, data: &impl Wire) -> Json {
@@ -105,10 +114,22 @@ pub fn input() -> Json {
 pub fn output() -> Json {
     let inspected = json!({ "anyOf": [BatchData::schema(), SingleData::schema()] });
     let successes = vec![
-        Success { action: Action::List.name(), data: ListData::schema() },
-        Success { action: Action::Inspect.name(), data: inspected },
-        Success { action: Action::Wait.name(), data: WaitData::schema() },
-        Success { action: Action::Cancel.name(), data: CancelData::schema() },
+        Success {
+            action: Action::List.name(),
+            data: ListData::schema(),
+        },
+        Success {
+            action: Action::Inspect.name(),
+            data: inspected,
+        },
+        Success {
+            action: Action::Wait.name(),
+            data: WaitData::schema(),
+        },
+        Success {
+            action: Action::Cancel.name(),
+            data: CancelData::schema(),
+        },
     ];
     output_schema(Tool::Runs, successes, json!({ "type": "null" }))
 }

@@ -14,7 +14,10 @@ use tidehold_delta::{Json, Object, json};
 
 /// An open object: consumers ignore unknown members.
 pub(crate) fn object(members: Vec<Member>) -> Json {
-    let required = members.iter().filter(|member| member.required).map(|member| Json::from(member.key));
+    let required = members
+        .iter()
+        .filter(|member| member.required)
+        .map(|member| Json::from(member.key));
     let required = Json::array(required);
     let properties = Json::object(members.into_iter().map(|member| (member.key, member.schema)));
     json!({ "type": "object", "properties": properties, "required": required })
@@ -93,9 +96,15 @@ pub(crate) fn about(schema: Json, description: &str) -> Json {
 
 /// The schema with the property at `path` replaced; a path that is not there changes nothing.
 pub(crate) fn replacing(schema: &Json, path: &[&'static str], replacement: Json) -> Json {
-    let Some((key, rest)) = path.split_first() else { return replacement };
-    let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return schema.clone() };
-    let Some(property) = properties.get(key) else { return schema.clone() };
+    let Some((key, rest)) = path.split_first() else {
+        return replacement;
+    };
+    let Some(properties) = schema.get("properties").and_then(Json::as_object) else {
+        return schema.clone();
+    };
+    let Some(property) = properties.get(key) else {
+        return schema.clone();
+    };
     let mut properties: Object = properties.clone();
     properties.insert(*key, replacing(property, rest, replacement));
     with(schema.clone(), "properties", properties)

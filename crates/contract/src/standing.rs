@@ -32,7 +32,9 @@ pub(crate) fn of_record(record: &TaskRecord, blocked: bool) -> Standing {
             Standing::Interrupted
         }
         TaskState::Pending { .. } if record.started_at.is_none() => Standing::Queued,
-        TaskState::Pending { .. } | TaskState::Running { .. } | TaskState::Waiting { .. } => Standing::Running,
+        TaskState::Pending { .. } | TaskState::Running { .. } | TaskState::Waiting { .. } => {
+            Standing::Running
+        }
     }
 }
 
@@ -61,16 +63,24 @@ fn end_of(outcome: &TaskOutcome) -> End {
         TaskOutcome::Completed { .. } => failed("unreadable_result", "the stored result cannot be read"),
         TaskOutcome::Failed { error, .. } => failed("failed", &error.message),
         TaskOutcome::Faulted { error } => failed("faulted", &error.message),
-        TaskOutcome::Aborted { reason, .. } => End::Cancelled { reason: reason.clone(), wrote: false },
+        TaskOutcome::Aborted { reason, .. } => End::Cancelled {
+            reason: reason.clone(),
+            wrote: false,
+        },
         // Only an abort orphans a task: somebody stopped a run that no code could stop properly.
-        TaskOutcome::Orphaned { reason } => End::Cancelled { reason: Some(reason.clone()), wrote: false },
+        TaskOutcome::Orphaned { reason } => End::Cancelled {
+            reason: Some(reason.clone()),
+            wrote: false,
+        },
     }
 }
 
 fn result_of(outcome: &TaskOutcome) -> Option<RunResult> {
     match outcome {
         TaskOutcome::Completed { result } => result.to_typed().ok(),
-        TaskOutcome::Failed { result, .. } | TaskOutcome::Aborted { result, .. } => result.as_ref()?.to_typed().ok(),
+        TaskOutcome::Failed { result, .. } | TaskOutcome::Aborted { result, .. } => {
+            result.as_ref()?.to_typed().ok()
+        }
         TaskOutcome::Orphaned { .. } | TaskOutcome::Faulted { .. } => None,
     }
 }
@@ -104,7 +114,10 @@ mod tests {
 
     #[test]
     fn every_state_has_a_standing_and_names_its_child() {
-        let child = Child { conversation: ConversationId(3), submission: SubmissionId(4) };
+        let child = Child {
+            conversation: ConversationId(3),
+            submission: SubmissionId(4),
+        };
         let watch = || json!({ "phase": "watch", "conversation": 3, "submission": 4, "deadline": 9 });
         let waiting = record(TaskState::Waiting {
             checkpoint: watch(),
@@ -115,13 +128,25 @@ mod tests {
         assert_eq!(of_record(&waiting, false), Standing::Running);
         assert_eq!(of_record(&waiting, true), Standing::Interrupted);
         assert_eq!(child_of(&waiting), Some(child));
-        let fresh = TaskRecord { started_at: None, ..record(TaskState::Pending { checkpoint: watch() }) };
+        let fresh = TaskRecord {
+            started_at: None,
+            ..record(TaskState::Pending { checkpoint: watch() })
+        };
         assert_eq!(of_record(&fresh, false), Standing::Queued);
         let end = End::Succeeded { answer: EntryId(7) };
-        let result = Json::from_serialize(&RunResult { child, end: end.clone() }).expect("a result");
-        assert_eq!(result, json!({ "conversation": 3, "submission": 4, "outcome": "succeeded", "answer": 7 }));
+        let result = Json::from_serialize(&RunResult {
+            child,
+            end: end.clone(),
+        })
+        .expect("a result");
+        assert_eq!(
+            result,
+            json!({ "conversation": 3, "submission": 4, "outcome": "succeeded", "answer": 7 })
+        );
         let outcome = TaskOutcome::Completed { result };
-        let held = record(TaskState::Completing { outcome: outcome.clone() });
+        let held = record(TaskState::Completing {
+            outcome: outcome.clone(),
+        });
         assert_eq!(of_record(&held, true), Standing::Running);
         let done = record(TaskState::Terminal { outcome });
         assert_eq!(of_record(&done, false), Standing::Ended(end));
@@ -130,15 +155,31 @@ mod tests {
 
     #[test]
     fn outcomes_without_a_result_are_told_without_secrets() {
-        let error = TaskOutcomeError { message: "key sk-0123456789abcdef".into(), detail: None };
-        let faulted = record(TaskState::Terminal { outcome: TaskOutcome::Faulted { error } });
-        let Standing::Ended(end) = of_record(&faulted, false) else { panic!("ended") };
-        assert_eq!(end.sentence(), "The run failed: faulted: key [REDACTED]");
-        assert_eq!(child_of(&faulted), None);
-        let orphaned = TaskOutcome::Orphaned { reason: "missing_task".into() };
-        let Standing::Ended(end) = of_record(&record(TaskState::Terminal { outcome: orphaned }), false) else {
+        let error = TaskOutcomeError {
+            message: "key sk-0123456789abcdef".into(),
+            detail: None,
+        };
+        let faulted = record(TaskState::Terminal {
+            outcome: TaskOutcome::Faulted { error },
+        });
+        let Standing::Ended(end) = of_record(&faulted, false) else {
             panic!("ended")
         };
-        assert_eq!(end, End::Cancelled { reason: Some("missing_task".into()), wrote: false });
+        assert_eq!(end.sentence(), "The run failed: faulted: key [REDACTED]");
+        assert_eq!(child_of(&faulted), None);
+        let orphaned = TaskOutcome::Orphaned {
+            reason: "missing_task".into(),
+        };
+        let Standing::Ended(end) = of_record(&record(TaskState::Terminal { outcome: orphaned }), false)
+        else {
+            panic!("ended")
+        };
+        assert_eq!(
+            end,
+            End::Cancelled {
+                reason: Some("missing_task".into()),
+                wrote: false
+            }
+        );
     }
 }

@@ -33,7 +33,12 @@ impl<'a> Entries<'a> {
             max_entry_id: None,
             order: Some(ScanOrder::Ascending),
         };
-        Self { session, query, page: Vec::new().into_iter(), next: Next::First }
+        Self {
+            session,
+            query,
+            page: Vec::new().into_iter(),
+            next: Next::First,
+        }
     }
 
     /// The next entry. Nothing beyond the page it stands on is read.
@@ -47,7 +52,10 @@ impl<'a> Entries<'a> {
                 Next::Cursor(cursor) => Some(cursor),
                 Next::End => return Ok(None),
             };
-            let page = self.session.scan_entries(&self.query, EVIDENCE_PAGE, cursor).await?;
+            let page = self
+                .session
+                .scan_entries(&self.query, EVIDENCE_PAGE, cursor)
+                .await?;
             self.page = page.items.into_iter();
             self.next = page.next.map_or(Next::End, Next::Cursor);
         }
@@ -72,13 +80,18 @@ fn message(json: &Json) -> Option<AssistantMessage> {
 /// The text of an answer; `None` when the entry is no answer.
 pub(crate) async fn answer(session: &Session, id: EntryId) -> Result<Option<String>, SessionError> {
     let stored = session.entry(id).await?;
-    Ok(stored.as_ref().and_then(|stored| assistant(&stored.entry)).map(|message| message.text()))
+    Ok(stored
+        .as_ref()
+        .and_then(|stored| assistant(&stored.entry))
+        .map(|message| message.text()))
 }
 
 /// What is being written right now, from the value of `pi.live`.
 pub(crate) fn partial(live: Option<&Json>) -> Option<String> {
     let written = live?.get("generation")?.get("message")?;
-    message(written).map(|message| message.text()).filter(|text| !text.is_empty())
+    message(written)
+        .map(|message| message.text())
+        .filter(|text| !text.is_empty())
 }
 
 /// Whether a child wrote any text, finished or not.
@@ -97,14 +110,20 @@ pub(crate) async fn wrote(session: &Session, conversation: ConversationId) -> Re
 
 /// The content of the prompt a child was given: the message of its first input.
 pub(crate) async fn prompt(session: &Session, child: Child) -> Result<Option<Json>, SessionError> {
-    let Some(submission) = session.submission(child.submission).await? else { return Ok(None) };
+    let Some(submission) = session.submission(child.submission).await? else {
+        return Ok(None);
+    };
     let entry = match submission.state {
         SubmissionState::Input(InputStatus::Placed { entry } | InputStatus::Done { entry, .. }) => entry,
-        SubmissionState::Input(InputStatus::Unanswered { entry: Some(entry), .. }) => entry,
+        SubmissionState::Input(InputStatus::Unanswered {
+            entry: Some(entry), ..
+        }) => entry,
         SubmissionState::Input(InputStatus::Queued | InputStatus::Unanswered { entry: None, .. })
         | SubmissionState::Write(_) => return Ok(None),
     };
     let stored = session.entry(entry).await?;
-    let message = stored.as_ref().and_then(|stored| stored.entry.model.as_ref()?.first());
+    let message = stored
+        .as_ref()
+        .and_then(|stored| stored.entry.model.as_ref()?.first());
     Ok(message.and_then(|message| message.get("content")).cloned())
 }

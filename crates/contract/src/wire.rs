@@ -143,7 +143,11 @@ impl<T: Wire> Wire for Vec<T> {
     }
 
     fn read(value: Option<&Json>) -> Option<Self> {
-        value?.as_array()?.iter().map(|item| T::read(Some(item))).collect()
+        value?
+            .as_array()?
+            .iter()
+            .map(|item| T::read(Some(item)))
+            .collect()
     }
 }
 

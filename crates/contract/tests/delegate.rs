@@ -19,7 +19,10 @@ fn a_foreground_run_answers_inline() {
     assert_eq!(text_at(run, "task.role"), "worker");
     assert_eq!(text_at(run, "task.harness"), "default");
     assert_eq!(at(&result.receipt, "warnings"), &json!([]));
-    assert_eq!(result.content.first().map(String::as_str), Some("Report 3 € please."));
+    assert_eq!(
+        result.content.first().map(String::as_str),
+        Some("Report 3 € please.")
+    );
 }
 
 #[test]
@@ -59,10 +62,16 @@ fn a_failing_model_keeps_its_run() {
 #[test]
 fn an_unavailable_model_is_found_before_launch_or_fails_the_run() {
     let mut bench = Bench::new();
-    let result = bench.call(Tool::Delegate, merged(&delegation("x"), &json!({ "harness": "lying" })));
+    let result = bench.call(
+        Tool::Delegate,
+        merged(&delegation("x"), &json!({ "harness": "lying" })),
+    );
     assert_eq!(text_at(&result.receipt, "error.code"), "failed");
     assert_eq!(text_at(&result.receipt, "data.run.state.reason"), "no_model");
-    assert_eq!(at(&result.receipt, "data.run.output.available"), &Json::Bool(false));
+    assert_eq!(
+        at(&result.receipt, "data.run.output.available"),
+        &Json::Bool(false)
+    );
 }
 
 #[test]
@@ -70,7 +79,12 @@ fn a_blank_answer_is_a_failed_run() {
     for prompt in ["@say \"\"", "@say \"  \\n\""] {
         let mut bench = Bench::new();
         let result = bench.delegate(prompt);
-        assert_eq!(text_at(&result.receipt, "error.code"), "failed", "{}", result.receipt);
+        assert_eq!(
+            text_at(&result.receipt, "error.code"),
+            "failed",
+            "{}",
+            result.receipt
+        );
         assert_eq!(text_at(&result.receipt, "data.run.state.reason"), "empty_answer");
     }
 }
@@ -81,9 +95,15 @@ fn secrets_leave_neither_the_receipt_nor_the_record() {
     let secret = "ghp_0123456789abcdefghij";
     let arguments = json!({ "role": "worker", "description": format!("use {secret}"), "prompt": format!("a {secret} b") });
     let result = bench.call(Tool::Delegate, arguments);
-    assert_eq!(text_at(&result.receipt, "data.run.output.value"), "a [REDACTED] b");
+    assert_eq!(
+        text_at(&result.receipt, "data.run.output.value"),
+        "a [REDACTED] b"
+    );
     assert_eq!(at(&result.receipt, "warnings"), &json!(["output_redacted"]));
-    assert_eq!(text_at(&result.receipt, "data.run.task.description"), "use [REDACTED]");
+    assert_eq!(
+        text_at(&result.receipt, "data.run.task.description"),
+        "use [REDACTED]"
+    );
     let id = text_at(&result.receipt, "data.run.runId").to_owned();
     for view in ["final", "output", "launch", "diagnostics"] {
         for limit in [4, 7, 64, 65_536] {
@@ -92,7 +112,9 @@ fn secrets_leave_neither_the_receipt_nor_the_record() {
     }
     let query = tidehold_session::storage::TaskQuery::default();
     let session = bench.harness.session().clone();
-    let tasks = bench.run(async move |_| session.scan_tasks(&query, 100, None).await).expect("tasks");
+    let tasks = bench
+        .run(async move |_| session.scan_tasks(&query, 100, None).await)
+        .expect("tasks");
     for task in tasks.items {
         assert!(!tidehold_harness::view::task(&task).to_string().contains("ghp_"));
     }
@@ -101,7 +123,10 @@ fn secrets_leave_neither_the_receipt_nor_the_record() {
 #[test]
 fn a_run_times_out_and_its_child_stops() {
     let mut bench = Bench::new();
-    let arguments = merged(&delegation("@say one\n@wait 600000\n@say two"), &json!({ "timeout_ms": 5000 }));
+    let arguments = merged(
+        &delegation("@say one\n@wait 600000\n@say two"),
+        &json!({ "timeout_ms": 5000 }),
+    );
     let result = bench.call(Tool::Delegate, arguments);
     assert_eq!(text_at(&result.receipt, "error.code"), "timed_out");
     let run = at(&result.receipt, "data.run").clone();
@@ -117,7 +142,10 @@ fn a_run_times_out_and_its_child_stops() {
 #[test]
 fn the_configured_timeout_holds_and_zero_asks_for_it() {
     let mut bench = Bench::new();
-    let arguments = merged(&delegation("@wait 9000000\n@say late"), &json!({ "timeout_ms": 0 }));
+    let arguments = merged(
+        &delegation("@wait 9000000\n@say late"),
+        &json!({ "timeout_ms": 0 }),
+    );
     let result = bench.call(Tool::Delegate, arguments);
     assert_eq!(text_at(&result.receipt, "error.code"), "timed_out");
     assert_eq!(bench.now(), START + 7_200_000);
@@ -128,7 +156,9 @@ fn a_run_in_the_background_does_not_hold_its_parent() {
     let mut bench = Bench::new();
     let id = bench.start("@wait 1000\n@say done");
     let scheduler = bench.harness.scheduler().clone();
-    bench.run(async move |_| scheduler.wait_for_idle(Some(ROOT_CONVERSATION_ID)).await).expect("idle");
+    bench
+        .run(async move |_| scheduler.wait_for_idle(Some(ROOT_CONVERSATION_ID)).await)
+        .expect("idle");
     assert_eq!(bench.now(), START);
     let waited = bench.runs(json!({ "action": "wait", "runIds": [id.as_str()] }));
     assert_eq!(text_at(&waited.receipt, "data.completed.0.output.value"), "done");
@@ -152,22 +182,36 @@ fn dropping_a_foreground_call_does_not_end_its_run() {
 #[test]
 fn the_child_is_what_role_and_harness_say() {
     let mut bench = Bench::new();
-    let root = Json::parse(r#"{"model":"scripted/echo","thinkingLevel":"low","instructions":"Parent.","tools":["a"]}"#, 8);
+    let root = Json::parse(
+        r#"{"model":"scripted/echo","thinkingLevel":"low","instructions":"Parent.","tools":["a"]}"#,
+        8,
+    );
     let change = tidehold_harness::agent::AgentChange::from_request(&root.expect("json")).expect("a change");
     let harness = bench.harness.clone();
-    bench.run(async move |_| harness.root(change).await).expect("a root");
+    bench
+        .run(async move |_| harness.root(change).await)
+        .expect("a root");
     let agent_of = |bench: &mut Bench, role: &str| {
         let arguments = merged(&delegation("hi"), &json!({ "role": role }));
         let result = bench.call(Tool::Delegate, arguments);
-        let child = at(&result.receipt, "data.run.conversationId").as_u64().expect("a conversation");
+        let child = at(&result.receipt, "data.run.conversationId")
+            .as_u64()
+            .expect("a conversation");
         let session = bench.harness.session().clone();
-        let read = async move |_| session.snapshot(&tidehold_harness::docs::AGENT, ConversationId(child)).await;
+        let read = async move |_| {
+            session
+                .snapshot(&tidehold_harness::docs::AGENT, ConversationId(child))
+                .await
+        };
         bench.run(read).expect("read").expect("an agent")
     };
     let model = json!({ "provider": "scripted", "modelId": "echo" });
     let worker = json!({ "model": &model, "instructions": "Work.", "tools": ["a"] });
     assert_eq!(agent_of(&mut bench, "worker"), worker);
-    assert_eq!(agent_of(&mut bench, "silent"), json!({ "model": &model, "thinkingLevel": "high", "tools": ["a"] }));
+    assert_eq!(
+        agent_of(&mut bench, "silent"),
+        json!({ "model": &model, "thinkingLevel": "high", "tools": ["a"] })
+    );
 }
 
 #[test]
@@ -180,7 +224,10 @@ fn refusals_before_launch_leave_no_trace() {
         (json!({ "harness": "locked" }), "harness_unavailable"),
         (json!({ "harness": "gone" }), "model_unavailable"),
         (json!({ "conversationId": 99 }), "context_invalid"),
-        (json!({ "context": { "mode": "recent", "turns": 3 } }), "context_invalid"),
+        (
+            json!({ "context": { "mode": "recent", "turns": 3 } }),
+            "context_invalid",
+        ),
         (json!({ "context": { "mode": "full" } }), "context_invalid"),
         (json!({ "permission": "edit" }), "selection_invalid"),
         (json!({ "resume": "run_1" }), "request_invalid"),
@@ -197,7 +244,12 @@ fn refusals_before_launch_leave_no_trace() {
     let profile = json!({ "subagent_type": "auditor", "description": "d", "prompt": "p" });
     assert_eq!(bench.code(Tool::Delegate, profile), "selection_invalid");
     let session = bench.harness.session().clone();
-    assert_eq!(bench.run(async move |_| session.incarnation().await).expect("read"), None);
+    assert_eq!(
+        bench
+            .run(async move |_| session.incarnation().await)
+            .expect("read"),
+        None
+    );
 }
 
 #[test]
@@ -206,15 +258,29 @@ fn what_means_nothing_is_accepted() {
     let more = json!({
         "harness": " ", "subagent_type": "", "resume": "", "context": { "mode": "none" }, "background": false, "unknown": [1],
     });
-    assert!(!bench.call(Tool::Delegate, merged(&delegation("x"), &more)).is_error());
+    assert!(
+        !bench
+            .call(Tool::Delegate, merged(&delegation("x"), &more))
+            .is_error()
+    );
 }
 
 #[test]
 fn the_schema_refuses_what_it_says() {
     let mut bench = Bench::new();
     let cases = [
-        (json!({}), vec!["/description is required", "/prompt is required", "/role is required"]),
-        (json!({ "role": "worker", "description": "d", "prompt": "" }), vec!["/prompt must have at least 1 characters"]),
+        (
+            json!({}),
+            vec![
+                "/description is required",
+                "/prompt is required",
+                "/role is required",
+            ],
+        ),
+        (
+            json!({ "role": "worker", "description": "d", "prompt": "" }),
+            vec!["/prompt must have at least 1 characters"],
+        ),
         (
             merged(&delegation("x"), &json!({ "subagent_type": "y" })),
             vec![" subagent_type excludes role and harness"],
@@ -223,14 +289,33 @@ fn the_schema_refuses_what_it_says() {
             json!({ "subagent_type": "y", "harness": "z", "description": "d", "prompt": "p" }),
             vec![" subagent_type excludes role and harness"],
         ),
-        (merged(&delegation("x"), &json!({ "context": { "mode": "recent" } })), vec!["/context/turns is required"]),
-        (merged(&delegation("x"), &json!({ "context": { "mode": "none", "n": 1 } })), vec!["/context/n is not allowed"]),
-        (merged(&delegation("x"), &json!({ "timeout_ms": 1.5 })), vec!["/timeout_ms must be an integer"]),
-        (merged(&delegation("x"), &json!({ "background": "yes" })), vec!["/background must be a boolean"]),
+        (
+            merged(&delegation("x"), &json!({ "context": { "mode": "recent" } })),
+            vec!["/context/turns is required"],
+        ),
+        (
+            merged(
+                &delegation("x"),
+                &json!({ "context": { "mode": "none", "n": 1 } }),
+            ),
+            vec!["/context/n is not allowed"],
+        ),
+        (
+            merged(&delegation("x"), &json!({ "timeout_ms": 1.5 })),
+            vec!["/timeout_ms must be an integer"],
+        ),
+        (
+            merged(&delegation("x"), &json!({ "background": "yes" })),
+            vec!["/background must be a boolean"],
+        ),
         (json!([]), vec![" must be an object"]),
     ];
     for (arguments, problems) in cases {
-        assert_eq!(bench.problems(Tool::Delegate, arguments.clone()), problems, "{arguments}");
+        assert_eq!(
+            bench.problems(Tool::Delegate, arguments.clone()),
+            problems,
+            "{arguments}"
+        );
     }
 }
 
@@ -238,11 +323,22 @@ fn the_schema_refuses_what_it_says() {
 fn a_second_parent_owns_its_runs() {
     let mut bench = Bench::new();
     let harness = bench.harness.clone();
-    let made = bench.run(async move |_| harness.create_conversation(Default::default()).await).expect("created");
+    let made = bench
+        .run(async move |_| harness.create_conversation(Default::default()).await)
+        .expect("created");
     let arguments = merged(&delegation("x"), &json!({ "conversationId": made.id }));
     let result = bench.call(Tool::Delegate, arguments);
-    let child = at(&result.receipt, "data.run.conversationId").as_u64().expect("a conversation");
+    let child = at(&result.receipt, "data.run.conversationId")
+        .as_u64()
+        .expect("a conversation");
     let harness = bench.harness.clone();
-    let record = bench.run(async move |_| harness.conversation(ConversationId(child)).await).expect("read");
-    assert_eq!(record.and_then(|record| record.owner).map(|owner| owner.conversation_id), Some(made.id));
+    let record = bench
+        .run(async move |_| harness.conversation(ConversationId(child)).await)
+        .expect("read");
+    assert_eq!(
+        record
+            .and_then(|record| record.owner)
+            .map(|owner| owner.conversation_id),
+        Some(made.id)
+    );
 }

@@ -1,5 +1,7 @@
 //! Pages of long, odd and growing texts.
 
+#![allow(clippy::indexing_slicing, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use support::{Bench, at, text_at};
@@ -43,7 +45,10 @@ fn a_long_answer_is_read_back_byte_for_byte() {
     let whole = vec!["abcdé"; 60_000].join(" ") + "\\u0000";
     assert_eq!(bench.read(&id, "final", 65_536).concat(), whole);
     let wait = bench.runs(json!({ "action": "wait", "runIds": [id.as_str()] }));
-    assert_eq!(text_at(&wait.receipt, "data.completed.0.output.delivery"), "reference");
+    assert_eq!(
+        text_at(&wait.receipt, "data.completed.0.output.delivery"),
+        "reference"
+    );
 }
 
 #[test]
@@ -55,13 +60,17 @@ fn output_grows_without_losing_or_repeating_anything() {
     let mut pages = 0;
     loop {
         bench.runtime.advance(40);
-        let mut arguments = json!({ "action": "inspect", "runIds": [id.as_str()], "view": "output", "limitBytes": 16 });
+        let mut arguments =
+            json!({ "action": "inspect", "runIds": [id.as_str()], "view": "output", "limitBytes": 16 });
         if let Some(cursor) = &cursor {
             arguments = support::merged(&arguments, &json!({ "cursor": cursor }));
         }
         let result = bench.runs(arguments);
         let page = at(&result.receipt, "data.page");
-        assert_eq!(page.get("nextCursor").is_none(), at(page, "complete").as_bool().expect("a boolean"));
+        assert_eq!(
+            page.get("nextCursor").is_none(),
+            at(page, "complete").as_bool().expect("a boolean")
+        );
         // Without a cursor there is nothing to go on from yet: ask again from the last one.
         let Some(next) = page.get("nextCursor") else {
             if text_at(&result.receipt, "data.outputStatus") == "final" {
@@ -85,7 +94,10 @@ fn several_messages_start_new_lines() {
     bench.runtime.advance(60_000);
     let output = bench.read(&id, "output", 5).concat();
     let diagnostics = bench.read(&id, "diagnostics", 1000).concat();
-    assert!(diagnostics.starts_with("A model answer ended with an error: 529 overloaded"), "{diagnostics}");
+    assert!(
+        diagnostics.starts_with("A model answer ended with an error: 529 overloaded"),
+        "{diagnostics}"
+    );
     assert!(output.ends_with("\nsecond"), "{output:?}");
     assert_eq!(bench.read(&id, "final", 4).concat(), "second");
 }
@@ -95,11 +107,13 @@ fn a_forged_or_outdated_position_is_stale_or_invalid() {
     let mut bench = Bench::new();
     let id = bench.start(&"x".repeat(200));
     bench.runtime.advance(10);
-    let first = bench.runs(json!({ "action": "inspect", "runIds": [id.as_str()], "view": "final", "limitBytes": 64 }));
+    let first = bench
+        .runs(json!({ "action": "inspect", "runIds": [id.as_str()], "view": "final", "limitBytes": 64 }));
     let cursor = text_at(&first.receipt, "data.page.nextCursor").to_owned();
     let change = |from: &str, to: &str| forge(&cursor, from, to);
     let code = |bench: &mut Bench, cursor: String| {
-        let arguments = json!({ "action": "inspect", "runIds": [id.as_str()], "view": "final", "cursor": cursor });
+        let arguments =
+            json!({ "action": "inspect", "runIds": [id.as_str()], "view": "final", "cursor": cursor });
         bench.code(tidehold_contract::Tool::Runs, arguments)
     };
     assert_eq!(code(&mut bench, change("\"v\":1", "\"v\":0")), "cursor_stale");
@@ -113,7 +127,10 @@ fn a_forged_or_outdated_position_is_stale_or_invalid() {
 fn forge(cursor: &str, from: &str, to: &str) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bits = cursor.bytes().flat_map(|byte| {
-        let value = ALPHABET.iter().position(|known| *known == byte).expect("base64url");
+        let value = ALPHABET
+            .iter()
+            .position(|known| *known == byte)
+            .expect("base64url");
         (0..6).rev().map(move |bit| value >> bit & 1)
     });
     let mut bytes = Vec::new();
@@ -127,7 +144,10 @@ fn forge(cursor: &str, from: &str, to: &str) -> String {
     let json = String::from_utf8(bytes).expect("JSON");
     assert!(json.contains(from), "{json}");
     let json = json.replace(from, to);
-    let bits: Vec<u8> = json.bytes().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
+    let bits: Vec<u8> = json
+        .bytes()
+        .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1))
+        .collect();
     bits.chunks(6)
         .map(|chunk| {
             let value = (0..6).fold(0, |value, at| value << 1 | chunk.get(at).copied().unwrap_or(0));

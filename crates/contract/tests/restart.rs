@@ -14,7 +14,12 @@ fn a_run_interrupted_in_the_middle_of_its_stream_finishes() {
     let mut bench = Bench::new();
     let id = bench.start("@pace 100\n@repeat 50 word");
     bench.runtime.advance(2500);
-    assert!(bench.read(&id, "output", 65_536).concat().starts_with("word word"));
+    assert!(
+        bench
+            .read(&id, "output", 65_536)
+            .concat()
+            .starts_with("word word")
+    );
     for _ in 0..3 {
         bench = bench.crash();
         bench.harness.resume();
@@ -24,7 +29,10 @@ fn a_run_interrupted_in_the_middle_of_its_stream_finishes() {
     assert_eq!(bench.harness.scheduler().inspect().len(), 0);
     assert_eq!(bench.read(&id, "final", 64).concat(), vec!["word"; 50].join(" "));
     let output = bench.read(&id, "output", 65_536).concat();
-    assert!(output.lines().count() > 1, "every interrupted partial is a message of its own");
+    assert!(
+        output.lines().count() > 1,
+        "every interrupted partial is a message of its own"
+    );
     let row = rows(&bench.inspect(&id, "summary").receipt).remove(0);
     assert_eq!(text_at(&row, "state.outcome"), "succeeded");
     assert_eq!(bench.reports.borrow().len(), 0);
@@ -38,7 +46,10 @@ fn a_deadline_holds_across_a_restart() {
     let mut bench = bench.crash();
     bench.harness.resume();
     let waited = bench.runs(json!({ "action": "wait", "runIds": [id.as_str()] }));
-    assert_eq!(text_at(&waited.receipt, "data.completed.0.state.outcome"), "timed_out");
+    assert_eq!(
+        text_at(&waited.receipt, "data.completed.0.state.outcome"),
+        "timed_out"
+    );
     assert_eq!(bench.now(), START + 8000);
 }
 
@@ -81,13 +92,23 @@ fn aborting_a_blocked_run_tells_that_no_code_ran() {
     let mut bench = bench.crash_into(|_| {});
     bench.harness.resume();
     let scheduler = bench.harness.scheduler().clone();
-    let anchor = scheduler.inspect().iter().map(|task| task.record.id).min().expect("the anchor");
-    bench.run(async move |_| scheduler.abort_task(anchor).await).expect("aborted");
+    let anchor = scheduler
+        .inspect()
+        .iter()
+        .map(|task| task.record.id)
+        .min()
+        .expect("the anchor");
+    bench
+        .run(async move |_| scheduler.abort_task(anchor).await)
+        .expect("aborted");
     bench.runtime.advance(10);
     let row = rows(&bench.inspect(&id, "summary").receipt).remove(0);
     assert_eq!(text_at(&row, "state.outcome"), "cancelled");
     assert_eq!(text_at(&row, "state.reason"), "missing_task");
-    assert!(at(&row, "conversationId").as_u64().is_some(), "found through its owner");
+    assert!(
+        at(&row, "conversationId").as_u64().is_some(),
+        "found through its owner"
+    );
 }
 
 #[test]
@@ -112,7 +133,11 @@ fn a_crash_at_any_commit_leaves_a_whole_run_or_none() {
             let listed = rows(&bench.runs(json!({ "action": "list" })).receipt);
             assert!(listed.len() <= 1);
             for run in listed {
-                assert_eq!(text_at(&run, "state.outcome"), "succeeded", "after {allowed} commits");
+                assert_eq!(
+                    text_at(&run, "state.outcome"),
+                    "succeeded",
+                    "after {allowed} commits"
+                );
                 assert_eq!(bench.read(text_at(&run, "runId"), "final", 64).concat(), "done");
             }
         }

@@ -1,5 +1,7 @@
 //! Schemas: golden files, and the interpreter against the `jsonschema` crate over random values.
 
+#![allow(clippy::indexing_slicing, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use std::path::PathBuf;
@@ -44,10 +46,17 @@ fn assert_patterns(schema: &Json) {
 fn every_branch_of_the_delegate_schema_is_whole() {
     let schema = Tool::Delegate.input_schema();
     let properties = |value: &Json| -> Vec<String> {
-        at(value, "properties").as_object().expect("an object").keys().map(ToString::to_string).collect()
+        at(value, "properties")
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(ToString::to_string)
+            .collect()
     };
-    let shared: Vec<String> =
-        properties(&schema).into_iter().filter(|key| !["role", "harness", "subagent_type"].contains(&&**key)).collect();
+    let shared: Vec<String> = properties(&schema)
+        .into_iter()
+        .filter(|key| !["role", "harness", "subagent_type"].contains(&&**key))
+        .collect();
     for branch in ["anyOf.0", "anyOf.1"] {
         let branch = at(&schema, branch);
         let own = properties(branch);
@@ -73,7 +82,19 @@ impl Choices {
 
     fn scalar(&mut self) -> Json {
         let texts = [
-            "", " ", "worker", "list", "any", "none", "recent", "summary", "readonly", "run_1", "wf_a-b", "run_", "é\u{1f980}",
+            "",
+            " ",
+            "worker",
+            "list",
+            "any",
+            "none",
+            "recent",
+            "summary",
+            "readonly",
+            "run_1",
+            "wf_a-b",
+            "run_",
+            "é\u{1f980}",
         ];
         match self.below(9) {
             0 => Json::Null,
@@ -82,7 +103,9 @@ impl Choices {
             3 => Json::from("€".repeat(*self.one_of(&[63, 64, 65, 512, 513]))),
             4 => json!([]),
             5 => json!(["run_1", "run_2"]),
-            6 => json!({ "mode": *self.one_of(&["none", "recent", "full", "other"]), "turns": self.below(3) as u64 }),
+            6 => {
+                json!({ "mode": *self.one_of(&["none", "recent", "full", "other"]), "turns": self.below(3) as u64 })
+            }
             _ => Json::from(*self.one_of(&texts)),
         }
     }
@@ -128,12 +151,19 @@ fn compare(schema: &Json, seeds: &[Json], keys: &[String], rounds: usize) {
         assert_eq!(check(schema, &value).is_empty(), expected, "{value}");
         if expected { valid += 1 } else { invalid += 1 }
     }
-    assert!(valid > rounds / 10 && invalid > rounds / 10, "{valid} valid, {invalid} invalid");
+    assert!(
+        valid > rounds / 10 && invalid > rounds / 10,
+        "{valid} valid, {invalid} invalid"
+    );
 }
 
 fn keys_of(schema: &Json) -> Vec<String> {
     let properties = at(schema, "properties").as_object().expect("an object");
-    properties.keys().map(ToString::to_string).chain(["unknown".to_owned()]).collect()
+    properties
+        .keys()
+        .map(ToString::to_string)
+        .chain(["unknown".to_owned()])
+        .collect()
 }
 
 #[test]
@@ -141,8 +171,14 @@ fn inputs_are_judged_like_a_full_validator_does() {
     let delegate = Tool::Delegate.input_schema();
     let seeds = [
         delegation("x"),
-        merged(&delegation("x"), &json!({ "subagent_type": " ", "harness": "h", "context": { "mode": "full" } })),
-        merged(&delegation("x"), &json!({ "background": true, "timeout_ms": 5, "max_budget_usd": 0.5, "schema": {} })),
+        merged(
+            &delegation("x"),
+            &json!({ "subagent_type": " ", "harness": "h", "context": { "mode": "full" } }),
+        ),
+        merged(
+            &delegation("x"),
+            &json!({ "background": true, "timeout_ms": 5, "max_budget_usd": 0.5, "schema": {} }),
+        ),
         json!({ "description": "d", "prompt": "p", "subagent_type": "s", "role": "", "permission": "edit" }),
     ];
     compare(&delegate, &seeds, &keys_of(&delegate), 20_000);
@@ -159,18 +195,40 @@ fn inputs_are_judged_like_a_full_validator_does() {
 fn receipts_are_judged_like_a_full_validator_does() {
     let mut bench = Bench::new();
     let id = bench.start("hello");
-    let keys: Vec<String> =
-        ["ok", "error", "data", "run", "state", "status", "output", "value", "mode", "page", "unknown"].map(Into::into).to_vec();
-    let delegated = [bench.delegate("hi").receipt, bench.delegate("@fail 400 no").receipt];
-    let refused = bench.call(Tool::Delegate, merged(&delegation("x"), &json!({ "role": "nobody" }))).receipt;
-    compare(&Tool::Delegate.output_schema(), &[&delegated[..], &[refused]].concat(), &keys, 6_000);
+    let keys: Vec<String> = [
+        "ok", "error", "data", "run", "state", "status", "output", "value", "mode", "page", "unknown",
+    ]
+    .map(Into::into)
+    .to_vec();
+    let delegated = [
+        bench.delegate("hi").receipt,
+        bench.delegate("@fail 400 no").receipt,
+    ];
+    let refused = bench
+        .call(
+            Tool::Delegate,
+            merged(&delegation("x"), &json!({ "role": "nobody" })),
+        )
+        .receipt;
+    compare(
+        &Tool::Delegate.output_schema(),
+        &[&delegated[..], &[refused]].concat(),
+        &keys,
+        6_000,
+    );
     let supervised = [
         bench.runs(json!({ "action": "list" })).receipt,
         bench.inspect(&id, "final").receipt,
         bench.inspect(&id, "summary").receipt,
-        bench.runs(json!({ "action": "wait", "runIds": [id.as_str()] })).receipt,
-        bench.runs(json!({ "action": "cancel", "runIds": [id.as_str()] })).receipt,
-        bench.runs(json!({ "action": "cancel", "runIds": ["run_x"] })).receipt,
+        bench
+            .runs(json!({ "action": "wait", "runIds": [id.as_str()] }))
+            .receipt,
+        bench
+            .runs(json!({ "action": "cancel", "runIds": [id.as_str()] }))
+            .receipt,
+        bench
+            .runs(json!({ "action": "cancel", "runIds": ["run_x"] }))
+            .receipt,
     ];
     compare(&Tool::Runs.output_schema(), &supervised, &keys, 6_000);
 }
@@ -192,5 +250,11 @@ fn problems_are_bounded_and_never_show_values() {
     let problems = check(&Tool::Runs.input_schema(), &many);
     assert_eq!(problems.len(), 20);
     assert!(problems.iter().all(|problem| !problem.message.contains("ghp_")));
-    assert_eq!(problems.iter().find(|problem| problem.path == "/runIds/3").map(|p| p.message.as_str()), Some("must be a string"));
+    assert_eq!(
+        problems
+            .iter()
+            .find(|problem| problem.path == "/runIds/3")
+            .map(|p| p.message.as_str()),
+        Some("must be a string")
+    );
 }

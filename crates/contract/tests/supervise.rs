@@ -3,10 +3,9 @@
 mod support;
 
 use support::{Bench, START, at, merged, rows, text_at};
-use tidehold_contract::{Begun, Call, Tool, answer_absent, answer_misconfigured};
+use tidehold_contract::{Begun, Tool};
 use tidehold_delta::{Json, json};
 use tidehold_session::ids::ConversationId;
-use tidehold_tasks::TaskRegistry;
 
 fn ids(rows: &[Json]) -> Vec<String> {
     rows.iter().map(|row| text_at(row, "runId").to_owned()).collect()
@@ -32,7 +31,11 @@ fn a_list_pages_through_every_run_newest_first() {
     }
     assert_eq!(ids(&listed), started);
     assert_eq!(text_at(&listed[0], "state.status"), "running");
-    assert!(listed[1..].iter().all(|row| text_at(row, "output.delivery") == "reference"));
+    assert!(
+        listed[1..]
+            .iter()
+            .all(|row| text_at(row, "output.delivery") == "reference")
+    );
     // A run started meanwhile does not shift a listing under way.
     let first = bench.runs(json!({ "action": "list", "limit": 4 }));
     bench.start("more");
@@ -56,7 +59,10 @@ fn reading_starts_nothing() {
     assert_eq!(text_at(&rows(&list.receipt)[0], "state.status"), "running");
     assert!(!bench.harness.scheduler().is_scheduling());
     bench.runtime.advance(60_000);
-    assert_eq!(text_at(&bench.inspect(&id, "output").receipt, "data.outputStatus"), "preliminary");
+    assert_eq!(
+        text_at(&bench.inspect(&id, "output").receipt, "data.outputStatus"),
+        "preliminary"
+    );
 }
 
 #[test]
@@ -68,50 +74,75 @@ fn wait_any_and_all_keep_request_order() {
     let all = [slow.as_str(), fast.as_str(), failing.as_str()];
     let any = bench.runs(json!({ "action": "wait", "mode": "any", "runIds": all.to_vec() }));
     assert_eq!(bench.now(), START + 1000);
-    assert_eq!(ids(&rows(&any.receipt)), [fast.clone()]);
-    assert_eq!(at(&any.receipt, "data.pending"), &json!([slow.as_str(), failing.as_str()]));
+    assert_eq!(ids(&rows(&any.receipt)), [fast.as_str()]);
+    assert_eq!(
+        at(&any.receipt, "data.pending"),
+        &json!([slow.as_str(), failing.as_str()])
+    );
     let soon = bench.runs(json!({ "action": "wait", "runIds": all.to_vec(), "timeoutMs": 1500 }));
     assert_eq!(bench.now(), START + 2500);
     assert!(!soon.is_error());
     assert_eq!(ids(&rows(&soon.receipt)), [fast.clone(), failing.clone()]);
     // An agent that failed does not end a wait for all.
-    let rest = bench.runs(json!({ "action": "wait", "mode": "all", "runIds": [&all[..], &[fast.as_str()]].concat() }));
+    let rest = bench
+        .runs(json!({ "action": "wait", "mode": "all", "runIds": [&all[..], &[fast.as_str()]].concat() }));
     assert_eq!(bench.now(), START + 5000);
     assert_eq!(ids(&rows(&rest.receipt)), [slow.clone(), fast.clone(), failing]);
     let values: Vec<&str> = vec!["data.completed.0.output.value", "data.completed.1.output.value"];
-    assert_eq!(values.iter().map(|path| text_at(&rest.receipt, path)).collect::<Vec<_>>(), ["slow", "fast"]);
+    assert_eq!(
+        values
+            .iter()
+            .map(|path| text_at(&rest.receipt, path))
+            .collect::<Vec<_>>(),
+        ["slow", "fast"]
+    );
     assert_eq!(text_at(&rest.receipt, "data.completed.2.state.outcome"), "failed");
-    let none = bench.runs(json!({ "action": "wait", "mode": "any", "runIds": [slow.as_str(), fast.as_str()] }));
+    let none =
+        bench.runs(json!({ "action": "wait", "mode": "any", "runIds": [slow.as_str(), fast.as_str()] }));
     assert_eq!(rows(&none.receipt).len(), 2);
 }
 
 #[test]
 fn a_wait_spends_one_budget_a_channel() {
     let mut bench = Bench::new();
-    let runs: Vec<String> = ["a", "b", "c", "d"].map(|letter| bench.start(&letter.repeat(40))).to_vec();
+    let runs: Vec<String> = ["a", "b", "c", "d"]
+        .map(|letter| bench.start(&letter.repeat(40)))
+        .to_vec();
     let result = bench.runs(json!({ "action": "wait", "runIds": runs.clone(), "limitBytes": 100 }));
-    let delivered: Vec<String> =
-        rows(&result.receipt).iter().map(|row| text_at(row, "output.delivery").to_owned()).collect();
+    let delivered: Vec<String> = rows(&result.receipt)
+        .iter()
+        .map(|row| text_at(row, "output.delivery").to_owned())
+        .collect();
     // 42 bytes of JSON each: two fit both budgets, the third is cut in the text, the fourth is not read.
     assert_eq!(delivered, ["inline", "inline", "reference", "reference"]);
     assert!(result.content[2].contains(&"c".repeat(20)) && !result.content[2].contains(&"c".repeat(21)));
     assert!(!result.content[3].contains("dddd"));
     let tiny = bench.runs(json!({ "action": "wait", "runIds": runs.clone(), "limitBytes": 41 }));
-    let deliveries: Vec<Json> = rows(&tiny.receipt).iter().map(|row| at(row, "output.delivery").clone()).collect();
+    let deliveries: Vec<Json> = rows(&tiny.receipt)
+        .iter()
+        .map(|row| at(row, "output.delivery").clone())
+        .collect();
     // The text of the first fits, its JSON does not.
     assert_eq!(deliveries[0], json!("reference"));
     assert!(tiny.content[0].contains(&"a".repeat(40)));
     let mut bench = bench.crash();
     let later = bench.runs(json!({ "action": "wait", "runIds": runs }));
-    let durable = rows(&later.receipt).iter().all(|row| text_at(row, "output.delivery") == "reference");
-    assert!(durable, "what settled before the session was opened goes by reference");
+    let durable = rows(&later.receipt)
+        .iter()
+        .all(|row| text_at(row, "output.delivery") == "reference");
+    assert!(
+        durable,
+        "what settled before the session was opened goes by reference"
+    );
 }
 
 #[test]
 fn a_wait_that_is_dropped_leaves_its_runs_alone() {
     let mut bench = Bench::new();
     let id = bench.start("@wait 1000\n@say done");
-    let Begun::Pending(pending) = bench.begin(Tool::Runs, json!({ "action": "wait", "runIds": [id.as_str()] })) else {
+    let Begun::Pending(pending) =
+        bench.begin(Tool::Runs, json!({ "action": "wait", "runIds": [id.as_str()] }))
+    else {
         panic!("it waits")
     };
     assert_eq!(pending.launched(), None);
@@ -135,8 +166,16 @@ fn a_cancelled_run_keeps_what_it_wrote_and_why() {
     assert_eq!(text_at(&run, "state.reason"), "no longer needed: [REDACTED]");
     assert_eq!(bench.now(), START + 1000);
     assert_eq!(bench.read(&id, "output", 4).concat(), "one");
-    assert!(bench.read(&id, "diagnostics", 64).concat().contains("The run was cancelled: no longer needed"));
-    assert_eq!(text_at(&bench.runs(cancel("late")).receipt, "data.status"), "terminal");
+    assert!(
+        bench
+            .read(&id, "diagnostics", 64)
+            .concat()
+            .contains("The run was cancelled: no longer needed")
+    );
+    assert_eq!(
+        text_at(&bench.runs(cancel("late")).receipt, "data.status"),
+        "terminal"
+    );
 }
 
 #[test]
@@ -147,7 +186,9 @@ fn a_foreground_run_that_is_cancelled_says_so() {
     };
     let id = pending.launched().expect("a run").run_id.clone();
     bench.runs(json!({ "action": "cancel", "runIds": [&id] }));
-    let result = bench.run(async move |contract| contract.finish(pending).await).expect("a receipt");
+    let result = bench
+        .run(async move |contract| contract.finish(pending).await)
+        .expect("a receipt");
     support::assert_valid(Tool::Delegate, &result);
     assert_eq!(text_at(&result.receipt, "error.code"), "cancelled");
     assert_eq!(text_at(&result.receipt, "data.run.runId"), &*id);
@@ -161,9 +202,14 @@ fn aborting_the_child_itself_cancels_the_run() {
     let child = ConversationId(at(&row, "conversationId").as_u64().expect("a conversation"));
     let harness = bench.harness.clone();
     let abort = tidehold_tasks::AbortScope::Foreground;
-    bench.run(async move |_| harness.abort_conversation(child, abort).await).expect("aborted");
+    bench
+        .run(async move |_| harness.abort_conversation(child, abort).await)
+        .expect("aborted");
     let waited = bench.runs(json!({ "action": "wait", "runIds": [id.as_str()] }));
-    assert_eq!(text_at(&waited.receipt, "data.completed.0.state.outcome"), "cancelled");
+    assert_eq!(
+        text_at(&waited.receipt, "data.completed.0.state.outcome"),
+        "cancelled"
+    );
 }
 
 #[test]
@@ -205,148 +251,4 @@ fn a_batch_serves_whole_entries_within_both_budgets() {
     assert!(pages > 300, "{pages}");
     let small = json!({ "action": "inspect", "runIds": [runs[0].as_str()], "limitBytes": 4 });
     assert_eq!(bench.code(Tool::Runs, small), "page_too_small");
-}
-
-#[test]
-fn requests_that_contradict_themselves() {
-    let mut bench = Bench::new();
-    let id = bench.start("x");
-    let many: Vec<String> = (0..21).map(|n| format!("run_{n}")).collect();
-    let two = [id.as_str(), "run_2"];
-    let cases = [
-        json!({ "action": "inspect" }),
-        json!({ "action": "inspect", "runIds": [] }),
-        json!({ "action": "inspect", "runIds": many }),
-        json!({ "action": "inspect", "runIds": two.to_vec(), "view": "final" }),
-        json!({ "action": "inspect", "runIds": ["bogus"] }),
-        json!({ "action": "inspect", "runIds": [""] }),
-        json!({ "action": "wait" }),
-        json!({ "action": "cancel" }),
-        json!({ "action": "cancel", "runIds": two.to_vec() }),
-        json!({ "action": "list", "runIds": [id.as_str()] }),
-        json!({ "action": "list", "workflowRunId": "run_1" }),
-    ];
-    for arguments in cases {
-        assert_eq!(bench.code(Tool::Runs, arguments.clone()), "request_invalid", "{arguments}");
-    }
-    let placeholders = json!({
-        "action": "list", "runIds": [], "cursor": "", "workflowCursor": " ", "workflowRunId": "", "reason": "", "tool": "x",
-    });
-    assert!(!bench.runs(placeholders).is_error());
-    assert_eq!(bench.problems(Tool::Runs, json!({ "action": "look" }))[0], "/action must be one of \"list\", \"inspect\", \"wait\", \"cancel\"");
-    assert_eq!(bench.problems(Tool::Runs, json!({ "action": "list", "limit": 101 })), ["/limit must be at most 100"]);
-    assert_eq!(bench.problems(Tool::Runs, json!({ "action": "list", "limitBytes": 3 })), ["/limitBytes must be at least 4"]);
-}
-
-#[test]
-fn unknown_foreign_and_absent_runs_look_alike() {
-    let mut bench = Bench::new();
-    let own = bench.start("x");
-    let mut other = Bench::named("incarnation-two");
-    let foreign = other.start("x");
-    assert_ne!(own, foreign);
-    let unknown = format!("run_{}", "f".repeat(32));
-    for action in ["inspect", "wait", "cancel"] {
-        let ask = |id: &str| json!({ "action": action, "runIds": [id] });
-        let answers: Vec<Json> = [foreign.as_str(), &unknown, "run_x", "wf_1"]
-            .iter()
-            .map(|id| bench.runs(ask(id)).to_json())
-            .collect();
-        assert!(answers.windows(2).all(|pair| pair[0] == pair[1]), "{answers:?}");
-        assert_eq!(text_at(&answers[0], "structuredContent.error.code"), "run_unavailable");
-        let call = Call::check("external_runs", &ask(&own)).expect("valid");
-        let absent = answer_absent(&call, bench.now()).expect("an answer");
-        support::assert_valid(Tool::Runs, &absent);
-        assert_eq!(absent.to_json(), answers[0]);
-    }
-    let mixed = json!({ "action": "wait", "mode": "any", "runIds": [own.as_str(), unknown.as_str()] });
-    assert_eq!(bench.code(Tool::Runs, mixed), "run_unavailable");
-}
-
-#[test]
-fn an_absent_session_has_an_empty_list() {
-    let now = START;
-    let ask = |arguments: Json| answer_absent(&Call::check("external_runs", &arguments).expect("valid"), now);
-    let list = ask(json!({ "action": "list" })).expect("an answer");
-    support::assert_valid(Tool::Runs, &list);
-    assert_eq!(at(&list.receipt, "data"), &json!({ "runs": [], "workflows": [] }));
-    let cursor = ask(json!({ "action": "list", "cursor": "abc" })).expect("an answer");
-    assert_eq!(text_at(&cursor.receipt, "error.code"), "cursor_invalid");
-    let bad = ask(json!({ "action": "wait" })).expect("an answer");
-    assert_eq!(text_at(&bad.receipt, "error.code"), "request_invalid");
-    let delegate = Call::check("external_delegate", &support::delegation("x")).expect("valid");
-    assert!(answer_absent(&delegate, now).is_none());
-    for call in [delegate, Call::check("external_runs", &json!({ "action": "list" })).expect("valid")] {
-        let broken = answer_misconfigured(&call, "providers.x: is missing", now);
-        support::assert_valid(call.tool(), &broken);
-        assert_eq!(text_at(&broken.receipt, "error.code"), "configuration_invalid");
-    }
-}
-
-#[test]
-fn a_run_that_nothing_can_continue_is_not_live() {
-    let mut bench = Bench::new();
-    let id = bench.start("@wait 600000");
-    let done = bench.start("y");
-    bench.runtime.advance(10);
-    // The next release forgot the definition.
-    let mut bench = bench.crash_into(|_: &mut TaskRegistry| {});
-    let harness = bench.harness.clone();
-    harness.resume();
-    bench.runtime.advance(10);
-    let row = rows(&bench.inspect(&id, "summary").receipt).remove(0);
-    assert_eq!(text_at(&row, "state.status"), "interrupted_or_uncertain");
-    assert_eq!(at(&row, "live"), &Json::Bool(false));
-    assert_eq!(text_at(&row, "evidence.integrity"), "incomplete");
-    for action in ["wait", "cancel"] {
-        assert_eq!(bench.code(Tool::Runs, json!({ "action": action, "runIds": [id.as_str()] })), "run_not_live");
-    }
-    let output = bench.inspect(&id, "output");
-    assert_eq!(text_at(&output.receipt, "data.outputStatus"), "interrupted");
-    let any = json!({ "action": "wait", "mode": "any", "runIds": [id.as_str(), done.as_str()] });
-    assert_eq!(at(&bench.runs(any).receipt, "data.pending"), &json!([id.as_str()]));
-    let all = json!({ "action": "wait", "runIds": [id.as_str(), done.as_str()] });
-    assert_eq!(bench.code(Tool::Runs, all), "run_not_live");
-    assert_eq!(bench.read(&done, "final", 64).concat(), "y");
-}
-
-#[test]
-fn cursors_serve_their_own_request_only() {
-    let mut bench = Bench::new();
-    let first = bench.start(&"x".repeat(5000));
-    let second = bench.start(&"y".repeat(5000));
-    bench.runtime.advance(10);
-    let page = |bench: &mut Bench, id: &str, view: &str| {
-        let result = bench.runs(json!({ "action": "inspect", "runIds": [id], "view": view, "limitBytes": 64 }));
-        text_at(&result.receipt, "data.page.nextCursor").to_owned()
-    };
-    let of_final = page(&mut bench, &first, "final");
-    let of_list = text_at(&bench.runs(json!({ "action": "list", "limit": 1 })).receipt, "data.nextCursor").to_owned();
-    let pair = [first.as_str(), second.as_str()];
-    let batch = bench.runs(json!({ "action": "inspect", "runIds": pair.to_vec(), "limitBytes": 1400 }));
-    let of_batch = text_at(&batch.receipt, "data.nextCursor").to_owned();
-    let inspect = |ids: &[&str], view: &str, cursor: &str| {
-        json!({ "action": "inspect", "runIds": ids.to_vec(), "view": view, "cursor": cursor })
-    };
-    let foreign = [
-        inspect(&[&second], "final", &of_final),
-        inspect(&[&first], "output", &of_final),
-        inspect(&[&first], "summary", &of_final),
-        inspect(&[&first], "final", &of_list),
-        inspect(&[&second, &first], "summary", &of_batch),
-        inspect(&[&first], "summary", &of_batch),
-        inspect(&[&first], "final", "nonsense"),
-        json!({ "action": "list", "cursor": of_final.as_str() }),
-        json!({ "action": "list", "cursor": of_list.as_str(), "workflowRunId": "wf_1" }),
-        json!({ "action": "list", "workflowCursor": of_list.as_str() }),
-    ];
-    for arguments in foreign {
-        assert_eq!(bench.code(Tool::Runs, arguments.clone()), "cursor_invalid", "{arguments}");
-    }
-    for good in [inspect(&[&first], "final", &of_final), inspect(&pair, "summary", &of_batch)] {
-        assert!(!bench.runs(good).is_error());
-    }
-    let mut other = Bench::named("incarnation-two");
-    other.start("z");
-    assert_eq!(other.code(Tool::Runs, json!({ "action": "list", "cursor": of_list.as_str() })), "cursor_invalid");
 }

@@ -121,10 +121,35 @@ impl Session {
         E: From<SessionError> + 'static,
         F: AsyncFnOnce(Tx) -> Result<T, E> + 'static,
     {
+        // Only this shell depends on the caller's types: the commit itself is compiled once.
+        let slot = Rc::new(RefCell::new(None));
+        let filled = Rc::clone(&slot);
+        let body: commit::Body = Box::new(move |tx| {
+            Box::pin(async move {
+                let outcome = change(tx).await;
+                let verdict = match outcome {
+                    Ok(_) => commit::Verdict::Commit,
+                    Err(_) => commit::Verdict::RollBack,
+                };
+                *filled.borrow_mut() = Some(outcome);
+                verdict
+            })
+        });
+        let settled = self.commit_erased(body).await;
+        let outcome = slot.borrow_mut().take();
+        match (settled, outcome) {
+            // The callback's own error says more than that it was rolled back.
+            (_, Some(Err(own))) => Err(own),
+            (Ok(()), Some(Ok(value))) => Ok(value),
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), None) => Err(SessionError::Closed.into()),
+        }
+    }
+
+    // Boxed, like every larger future that other crates await: its code then exists once, in this crate.
+    fn commit_erased(&self, body: commit::Body) -> LocalBoxFuture<'_, Result<(), SessionError>> {
         let inner = Rc::clone(&self.0);
-        self.on_line(async move || commit::run(inner, change).await)
-            .await
-            .map_err(E::from)?
+        Box::pin(async move { self.on_line(async move || commit::run(inner, body).await).await? })
     }
 
     /// Runs a job on the line without a transaction, for reads that must be atomic with a registration.
@@ -133,6 +158,23 @@ impl Session {
         T: 'static,
         F: AsyncFnOnce() -> T + 'static,
     {
+        let slot = Rc::new(RefCell::new(None));
+        let filled = Rc::clone(&slot);
+        self.admit(Box::pin(async move {
+            let value = job().await;
+            *filled.borrow_mut() = Some(value);
+        }))
+        .await?;
+        let value = slot.borrow_mut().take();
+        value.ok_or(SessionError::Closed)
+    }
+
+    /// Queues a job and waits until it ran.
+    fn admit(&self, job: LocalBoxFuture<'static, ()>) -> LocalBoxFuture<'_, Result<(), SessionError>> {
+        Box::pin(self.run_on_line(job))
+    }
+
+    async fn run_on_line(&self, job: LocalBoxFuture<'static, ()>) -> Result<(), SessionError> {
         self.0.health.borrow().check()?;
         let (reply, result) = oneshot::channel();
         let inner = Rc::clone(&self.0);
@@ -141,12 +183,11 @@ impl Session {
                 return;
             }
             let healthy = inner.health.borrow().check_admitted();
-            let answer = match healthy {
-                Ok(()) => Ok(job().await),
-                Err(error) => Err(error),
-            };
+            if healthy.is_ok() {
+                job.await;
+            }
             // The caller may be gone: an admitted job settles for everyone else.
-            let _gone = reply.send(answer);
+            let _gone = reply.send(healthy);
         };
         self.0.line.push(self.0.host.as_ref(), Box::pin(work));
         match result.await {

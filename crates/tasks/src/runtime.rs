@@ -7,6 +7,7 @@ mod waits;
 
 use crate::fault::TaskFault;
 use crate::task::{Next, Task};
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -87,8 +88,13 @@ impl<T: Task> Runtime<T> {
         F: AsyncFnOnce(Tx, Rc<TaskRecord>) -> Result<Option<Next<T::Checkpoint, T::Outcome>>, TaskFault>
             + 'static,
     {
-        self.commit_with(async move |tx, record| Ok((change(tx, record).await?, ())))
-            .await
+        let body: commit::Body = Box::new(move |tx, record| {
+            Box::pin(async move {
+                let next = change(tx, record).await?;
+                Ok(next.map(commit::erase).transpose()?)
+            })
+        });
+        self.access.commit(body).await
     }
 
     /// The same, for a callback that also has something to say.
@@ -98,21 +104,18 @@ impl<T: Task> Runtime<T> {
         F: AsyncFnOnce(Tx, Rc<TaskRecord>) -> Result<(Option<Next<T::Checkpoint, T::Outcome>>, V), TaskFault>
             + 'static,
     {
-        let access = Rc::clone(&self.access);
-        access.check()?;
-        let session = access.inner.session.clone();
-        session
-            .commit(async move |tx: Tx| {
-                let record = access.gate()?;
-                tx.bind(record.conversation_id);
-                tx.attribute_to(record.id);
-                let (next, value) = change(tx.clone(), Rc::clone(&record)).await?;
-                if let Some(next) = next {
-                    access.stage_next(&tx, &record, commit::erase(next)?).await?;
-                }
-                Ok(value)
+        let slot = Rc::new(RefCell::new(None));
+        let filled = Rc::clone(&slot);
+        let body: commit::Body = Box::new(move |tx, record| {
+            Box::pin(async move {
+                let (next, value) = change(tx, record).await?;
+                *filled.borrow_mut() = Some(value);
+                Ok(next.map(commit::erase).transpose()?)
             })
-            .await
+        });
+        self.access.commit(body).await?;
+        let value = slot.borrow_mut().take();
+        value.ok_or(TaskFault::Ended)
     }
 
     /// Goes on at another checkpoint, with nothing else in the commit.

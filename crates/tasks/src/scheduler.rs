@@ -9,6 +9,7 @@ use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
 use crate::runner::{Inner, MarkStrength};
 use crate::task::Wake;
+use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, TaskId};
@@ -50,12 +51,12 @@ pub struct Reached {
 impl Scheduler {
     /// Takes over the live tasks of a session: at most one commit, which makes interrupted `running` tasks `pending` and
     /// counts the open when work is due. Runs no task code, writes nothing when nothing is live, and sets the alarm.
-    pub async fn open(
-        session: &Session,
+    pub fn open<'a>(
+        session: &'a Session,
         registry: TaskRegistry,
         options: SchedulerOptions,
-    ) -> Result<Self, SessionError> {
-        Inner::open(session, registry, options).await.map(Self)
+    ) -> LocalBoxFuture<'a, Result<Self, SessionError>> {
+        Box::pin(async move { Inner::open(session, registry, options).await.map(Self) })
     }
 
     /// Enables scheduling. Idempotent; nothing after the session ended.
@@ -98,38 +99,50 @@ impl Scheduler {
 
     /// Marks a task for abort, and resolves once the mark is committed and its run invocation has ended. The abort handler
     /// runs later, when what the task owns has ended. Unknown ids are rejected.
-    pub async fn abort_task(&self, id: TaskId) -> Result<AbortReply, SessionError> {
-        self.0.abort_task(id, MarkStrength::Request).await
+    pub fn abort_task<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<AbortReply, SessionError>> {
+        Box::pin(async move { self.0.abort_task(id, MarkStrength::Request).await })
     }
 
     /// Marks, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
     /// withdraws the inputs of the conversations it names.
-    pub async fn mark_aborts(
-        &self,
-        tx: &Tx,
+    pub fn mark_aborts<'a>(
+        &'a self,
+        tx: &'a Tx,
         conversation: ConversationId,
         scope: AbortScope,
-    ) -> Result<Reached, SessionError> {
-        let boundaries = match scope {
-            AbortScope::Foreground => Boundaries::Background,
-            AbortScope::Everything => Boundaries::Ignored,
-        };
-        self.0.mark_aborts(tx, conversation, boundaries).await
+    ) -> LocalBoxFuture<'a, Result<Reached, SessionError>> {
+        Box::pin(async move {
+            let boundaries = match scope {
+                AbortScope::Foreground => Boundaries::Background,
+                AbortScope::Everything => Boundaries::Ignored,
+            };
+            self.0.mark_aborts(tx, conversation, boundaries).await
+        })
     }
 
     /// The terminal receipt of a task. Asks for progress, so it enables scheduling; unknown ids are rejected.
-    pub async fn wait_for_task(&self, id: TaskId) -> Result<Rc<TaskRecord>, SessionError> {
-        self.resume_by_call();
-        self.0.wait_for_task(id).await
+    pub fn wait_for_task<'a>(
+        &'a self,
+        id: TaskId,
+    ) -> LocalBoxFuture<'a, Result<Rc<TaskRecord>, SessionError>> {
+        Box::pin(async move {
+            self.resume_by_call();
+            self.0.wait_for_task(id).await
+        })
     }
 
     /// Resolves once ordinary traversal from the conversation, or from every ownerless one, reaches no live task. Asks for
     /// progress, so it enables scheduling.
-    pub async fn wait_for_idle(&self, conversation: Option<ConversationId>) -> Result<(), SessionError> {
-        self.resume_by_call();
-        self.0
-            .wait_for_idle(conversation.map_or(Start::Roots, Start::Conversation))
-            .await
+    pub fn wait_for_idle<'a>(
+        &'a self,
+        conversation: Option<ConversationId>,
+    ) -> LocalBoxFuture<'a, Result<(), SessionError>> {
+        Box::pin(async move {
+            self.resume_by_call();
+            self.0
+                .wait_for_idle(conversation.map_or(Start::Roots, Start::Conversation))
+                .await
+        })
     }
 
     /// Live tasks with their state under the current registry, in id order. Writes nothing and runs no task code.
@@ -167,39 +180,43 @@ impl Scheduler {
     }
 
     /// Wakes a task that is parked for something outside; see [`Scheduler::poke_in`].
-    pub async fn poke(&self, id: TaskId) -> Result<bool, SessionError> {
-        self.resume_by_call();
-        let scheduler = self.clone();
-        self.0
-            .session
-            .commit(async move |tx: Tx| scheduler.poke_in(&tx, id).await)
-            .await
+    pub fn poke<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+        Box::pin(async move {
+            self.resume_by_call();
+            let scheduler = self.clone();
+            self.0
+                .session
+                .commit(async move |tx: Tx| scheduler.poke_in(&tx, id).await)
+                .await
+        })
     }
 
     /// Pokes a task in the commit that stores what happened, so that a crash loses neither: a parked task runs again, a
     /// running one sees it in [`crate::Runtime::poked`]. Whether the task is live; one that will run anyway, or waits for
     /// other tasks, is left alone.
-    pub async fn poke_in(&self, tx: &Tx, id: TaskId) -> Result<bool, SessionError> {
-        let Some(task) = self.0.live(id) else {
-            return Ok(false);
-        };
-        let answers = match &task.record.state {
-            TaskState::Running { .. } => true,
-            TaskState::Pending { .. } => task.wake != Wake::Now,
-            TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
-            TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
-        };
-        let record = if answers {
-            tx.candidate_task(id).await?
-        } else {
-            None
-        };
-        if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
-            let count = pokes(&record) + 1;
-            record.memos.insert(POKES.into(), count.into());
-            tx.stage_task(record).await?;
-        }
-        Ok(true)
+    pub fn poke_in<'a>(&'a self, tx: &'a Tx, id: TaskId) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+        Box::pin(async move {
+            let Some(task) = self.0.live(id) else {
+                return Ok(false);
+            };
+            let answers = match &task.record.state {
+                TaskState::Running { .. } => true,
+                TaskState::Pending { .. } => task.wake != Wake::Now,
+                TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
+                TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
+            };
+            let record = if answers {
+                tx.candidate_task(id).await?
+            } else {
+                None
+            };
+            if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
+                let count = pokes(&record) + 1;
+                record.memos.insert(POKES.into(), count.into());
+                tx.stage_task(record).await?;
+            }
+            Ok(true)
+        })
     }
 
     fn is_parked(&self, id: TaskId) -> bool {

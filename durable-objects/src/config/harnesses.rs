@@ -22,33 +22,37 @@ pub struct Role {
     pub harness: Option<String>,
 }
 
-pub(super) fn read_harness(at: &At<'_>) -> Result<HarnessConfig, ConfigError> {
-    let members = at.members(&["model", "thinkingLevel"])?;
-    let place = members.required("model")?;
+pub(super) fn read_harness(at: At<'_>) -> Result<HarnessConfig, ConfigError> {
+    at.only(&["model", "thinkingLevel"])?;
+    let place = at.required("model")?;
     let model = ModelRef::parse(&place.string()?);
     let levels = ThinkingLevel::ALL.map(|level| (level.name(), level));
+    let thinking_level = at.get("thinkingLevel").map(|at| at.word(&levels)).transpose()?;
     Ok(HarnessConfig {
         model: model.ok_or_else(|| place.problem("must have the form \"provider/model\""))?,
-        thinking_level: members.optional("thinkingLevel", |at| at.word(&levels))?,
+        thinking_level,
     })
 }
 
 /// A role; a harness it names must be one of `harnesses`.
 pub(super) fn read_role(
-    at: &At<'_>,
+    at: At<'_>,
     harnesses: &BTreeMap<String, HarnessConfig>,
 ) -> Result<Role, ConfigError> {
-    let members = at.members(&["instructions", "harness"])?;
-    let instructions = members.required("instructions")?.string()?;
-    let harness = members.optional("harness", |at| {
-        let name = at.string()?;
-        match harnesses.contains_key(&name) {
-            true => Ok(name),
-            false => Err(at.problem(format!("no harness is named \"{name}\""))),
-        }
-    })?;
+    at.only(&["instructions", "harness"])?;
+    let instructions = at.required("instructions")?.string()?;
+    let Some(place) = at.get("harness") else {
+        return Ok(Role {
+            instructions,
+            harness: None,
+        });
+    };
+    let harness = place.string()?;
+    if !harnesses.contains_key(&harness) {
+        return Err(place.problem(format!("no harness is named \"{harness}\"")));
+    }
     Ok(Role {
         instructions,
-        harness,
+        harness: Some(harness),
     })
 }

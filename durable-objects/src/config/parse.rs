@@ -1,7 +1,7 @@
 //! The whole configuration from its text.
 
 use super::harnesses::{read_harness, read_role};
-use super::policy::{read_cors, read_limits, read_remote_tool};
+use super::policy::{RemoteTool, read_cors, read_limits, read_remote_tool};
 use super::reader::At;
 use super::{Config, ConfigError};
 use crate::limits::CONFIG_DEPTH;
@@ -24,7 +24,7 @@ pub fn parse(text: &str) -> Result<Config, ConfigError> {
 /// The same from a value.
 pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
     let root = At::root(json);
-    let members = root.members(&[
+    root.only(&[
         "providers",
         "harnesses",
         "roles",
@@ -35,28 +35,30 @@ pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
         "limits",
         "cors",
     ])?;
-    let catalog = read_catalog(members.required("providers")?)?;
-    let harnesses = each(members.required("harnesses")?, read_harness)?;
-    let roles = members.optional("roles", |at| each(at, |at| read_role(at, &harnesses)))?;
-    let settings = members.optional("settings", read_settings)?;
-    let remote_tools = members.optional("remoteTools", |at| {
-        at.items()?.iter().map(read_remote_tool).collect()
-    })?;
-    let approve = members.optional("approve", At::strings)?;
-    members.optional("mcpServers", refuse_mcp_servers)?;
+    let catalog = read_catalog(root.required("providers")?)?;
+    let harnesses = each(root.required("harnesses")?, read_harness)?;
+    let roles = root
+        .get("roles")
+        .map(|at| each(at, |at| read_role(at, &harnesses)));
+    let settings = root.get("settings").map(read_settings).transpose()?;
+    let remote_tools = root.get("remoteTools").map(read_remote_tools).transpose()?;
+    let approve = root.get("approve").map(|at| at.strings()).transpose()?;
+    root.get("mcpServers").map(refuse_mcp_servers).transpose()?;
+    let limits = root.get("limits").map(read_limits).transpose()?;
+    let cors = root.get("cors").map(read_cors).transpose()?;
     Ok(Config {
-        roles: roles.unwrap_or_default(),
+        roles: roles.transpose()?.unwrap_or_default(),
         settings: settings.unwrap_or_default(),
         remote_tools: remote_tools.unwrap_or_default(),
         approve: approve.unwrap_or_default(),
-        limits: members.optional("limits", read_limits)?.unwrap_or_default(),
-        cors: members.optional("cors", read_cors)?.unwrap_or_default(),
+        limits: limits.unwrap_or_default(),
+        cors: cors.unwrap_or_default(),
         catalog,
         harnesses,
     })
 }
 
-fn read_catalog(at: &At<'_>) -> Result<Rc<Catalog>, ConfigError> {
+fn read_catalog(at: At<'_>) -> Result<Rc<Catalog>, ConfigError> {
     let catalog = Catalog::from_config(at.json(), "providers");
     let catalog = catalog.map_err(|error| ConfigError {
         path: error.path,
@@ -66,7 +68,7 @@ fn read_catalog(at: &At<'_>) -> Result<Rc<Catalog>, ConfigError> {
 }
 
 /// The harness owns their shape. Members are tried one by one, so that the problem names its member.
-fn read_settings(at: &At<'_>) -> Result<Settings, ConfigError> {
+fn read_settings(at: At<'_>) -> Result<Settings, ConfigError> {
     for (name, at) in at.named()? {
         let alone = Json::object([(name, at.json().clone())]);
         alone
@@ -78,19 +80,22 @@ fn read_settings(at: &At<'_>) -> Result<Settings, ConfigError> {
         .map_err(|error| at.problem(error.to_string()))
 }
 
-fn each<'a, T>(
-    at: &At<'a>,
-    read: impl Fn(&At<'a>) -> Result<T, ConfigError>,
+fn read_remote_tools(at: At<'_>) -> Result<Vec<RemoteTool>, ConfigError> {
+    at.items()?.map(read_remote_tool).collect()
+}
+
+fn each<T>(
+    at: At<'_>,
+    read: impl Fn(At<'_>) -> Result<T, ConfigError>,
 ) -> Result<BTreeMap<String, T>, ConfigError> {
     at.named()?
-        .into_iter()
-        .map(|(name, at)| Ok((name, read(&at)?)))
+        .map(|(name, at)| Ok((name.to_owned(), read(at)?)))
         .collect()
 }
 
 /// Accepting what nothing acts on would look like it worked.
-fn refuse_mcp_servers(at: &At<'_>) -> Result<(), ConfigError> {
-    match at.items()?.first() {
+fn refuse_mcp_servers(at: At<'_>) -> Result<(), ConfigError> {
+    match at.items()?.next() {
         Some(server) => Err(server.problem("MCP servers are not supported yet")),
         None => Ok(()),
     }

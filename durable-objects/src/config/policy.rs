@@ -49,50 +49,33 @@ pub struct RemoteTool {
     pub approve: bool,
 }
 
-pub(super) fn read_limits(at: &At<'_>) -> Result<Limits, ConfigError> {
-    let members = at.members(&[
-        "concurrentRuns",
-        "requestsPerMinute",
-        "runTimeoutMs",
-        "retainSettledRuns",
-        "watchdogMs",
-    ])?;
-    let default = Limits::default();
-    let limit = |name, least, most, default| {
-        Ok::<_, ConfigError>(
-            members
-                .optional(name, |at| at.integer(least, most))?
-                .unwrap_or(default),
-        )
-    };
-    Ok(Limits {
-        concurrent_runs: limit("concurrentRuns", 1, 1000, default.concurrent_runs)?,
-        requests_per_minute: limit(
-            "requestsPerMinute",
-            1,
-            MAX_SAFE_INTEGER,
-            default.requests_per_minute,
-        )?,
-        run_timeout_ms: limit("runTimeoutMs", 1, MAX_SAFE_INTEGER, default.run_timeout_ms)?,
-        retain_settled_runs: limit(
-            "retainSettledRuns",
-            0,
-            MAX_SAFE_INTEGER,
-            default.retain_settled_runs,
-        )?,
-        // Below a second the alarm itself would be the load; above an hour a crash would look like a loss.
-        watchdog_ms: limit("watchdogMs", 1000, 3_600_000, default.watchdog_ms)?,
+pub(super) fn read_limits(at: At<'_>) -> Result<Limits, ConfigError> {
+    let mut limits = Limits::default();
+    for (name, at) in at.named()? {
+        let (limit, least, most) = match name {
+            "concurrentRuns" => (&mut limits.concurrent_runs, 1, 1000),
+            "requestsPerMinute" => (&mut limits.requests_per_minute, 1, MAX_SAFE_INTEGER),
+            "runTimeoutMs" => (&mut limits.run_timeout_ms, 1, MAX_SAFE_INTEGER),
+            "retainSettledRuns" => (&mut limits.retain_settled_runs, 0, MAX_SAFE_INTEGER),
+            // Below a second the alarm itself would be the load; above an hour a crash would look like a loss.
+            "watchdogMs" => (&mut limits.watchdog_ms, 1000, 3_600_000),
+            _ => return Err(at.problem(format!("unknown member \"{name}\""))),
+        };
+        *limit = at.integer(least, most)?;
+    }
+    Ok(limits)
+}
+
+pub(super) fn read_cors(at: At<'_>) -> Result<Cors, ConfigError> {
+    at.only(&["origins"])?;
+    let origins = at.get("origins").map(|at| at.strings()).transpose()?;
+    Ok(Cors {
+        origins: origins.unwrap_or_default(),
     })
 }
 
-pub(super) fn read_cors(at: &At<'_>) -> Result<Cors, ConfigError> {
-    let members = at.members(&["origins"])?;
-    let origins = members.optional("origins", At::strings)?.unwrap_or_default();
-    Ok(Cors { origins })
-}
-
-pub(super) fn read_remote_tool(at: &At<'_>) -> Result<RemoteTool, ConfigError> {
-    let members = at.members(&[
+pub(super) fn read_remote_tool(at: At<'_>) -> Result<RemoteTool, ConfigError> {
+    at.only(&[
         "name",
         "description",
         "parameters",
@@ -100,18 +83,25 @@ pub(super) fn read_remote_tool(at: &At<'_>) -> Result<RemoteTool, ConfigError> {
         "timeoutMs",
         "approve",
     ])?;
-    let parameters = members.required("parameters")?;
+    let parameters = at.required("parameters")?;
     if parameters.json().as_object().is_none() {
         return Err(parameters.problem("must be an object"));
     }
+    let replay = at
+        .get("replay")
+        .map(|at| at.word(&[("safe", true)]))
+        .transpose()?;
+    let timeout_ms = at
+        .get("timeoutMs")
+        .map(|at| at.integer(1, MAX_SAFE_INTEGER))
+        .transpose()?;
+    let approve = at.get("approve").map(|at| at.boolean()).transpose()?;
     Ok(RemoteTool {
-        name: members.required("name")?.string()?,
-        description: members.required("description")?.string()?,
+        name: at.required("name")?.string()?,
+        description: at.required("description")?.string()?,
         parameters: parameters.json().clone(),
-        replay_safe: members
-            .optional("replay", |at| at.word(&[("safe", true)]))?
-            .unwrap_or(false),
-        timeout_ms: members.optional("timeoutMs", |at| at.integer(1, MAX_SAFE_INTEGER))?,
-        approve: members.optional("approve", At::boolean)?.unwrap_or(false),
+        replay_safe: replay.unwrap_or(false),
+        timeout_ms,
+        approve: approve.unwrap_or(false),
     })
 }

@@ -1,32 +1,52 @@
-//! A JSON value together with its path, so that every problem names its place.
+//! A JSON value together with its place, so that every problem names its path.
 
 use super::ConfigError;
-use std::collections::BTreeMap;
 use tidehold_delta::{Json, MAX_SAFE_INTEGER};
 
-/// A value at a path.
+/// A value at a place. The path is only spelled out for a problem.
+#[derive(Clone, Copy)]
 pub struct At<'a> {
     value: &'a Json,
-    path: String,
+    place: Place<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Root,
+    Member(&'a At<'a>, &'a str),
+    Item(&'a At<'a>, usize),
 }
 
 impl<'a> At<'a> {
     pub fn root(value: &'a Json) -> Self {
         Self {
             value,
-            path: String::new(),
+            place: Place::Root,
         }
     }
 
-    /// A problem at this path.
+    /// A problem here.
     pub fn problem(&self, message: impl Into<String>) -> ConfigError {
-        let path = match self.path.is_empty() {
-            true => "TIDEHOLD_CONFIG".to_owned(),
-            false => self.path.clone(),
-        };
+        let path = self.path();
         ConfigError {
-            path,
+            path: if path.is_empty() {
+                "TIDEHOLD_CONFIG".to_owned()
+            } else {
+                path
+            },
             message: message.into(),
+        }
+    }
+
+    fn path(&self) -> String {
+        let (owner, name) = match self.place {
+            Place::Root => return String::new(),
+            Place::Member(owner, name) => (owner, name.to_owned()),
+            Place::Item(owner, index) => (owner, index.to_string()),
+        };
+        match owner.path() {
+            path if path.is_empty() => name,
+            path => format!("{path}.{name}"),
         }
     }
 
@@ -34,48 +54,50 @@ impl<'a> At<'a> {
         self.value
     }
 
-    fn child(&self, name: &str, value: &'a Json) -> At<'a> {
-        let path = match self.path.is_empty() {
-            true => name.to_owned(),
-            false => format!("{}.{name}", self.path),
-        };
-        At { value, path }
-    }
-
-    /// The members of an object that has no others than `known`.
-    pub fn members(&self, known: &[&str]) -> Result<Members<'a>, ConfigError> {
-        let named = self.named()?;
-        if let Some((name, value)) = named.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            return Err(value.problem(format!("unknown member \"{name}\"")));
+    /// Refuses everything but an object without other members than `known`.
+    pub fn only(&self, known: &[&str]) -> Result<(), ConfigError> {
+        for (name, at) in self.named()? {
+            if !known.contains(&name) {
+                return Err(at.problem(format!("unknown member \"{name}\"")));
+            }
         }
-        Ok(Members {
-            owner: self.problem(""),
-            named,
-        })
+        Ok(())
     }
 
     /// The members of an object with free names.
-    pub fn named(&self) -> Result<BTreeMap<String, At<'a>>, ConfigError> {
+    pub fn named(&self) -> Result<impl Iterator<Item = (&str, At<'_>)>, ConfigError> {
         let object = self
             .value
             .as_object()
             .ok_or_else(|| self.problem("must be an object"))?;
-        Ok(object
-            .iter()
-            .map(|(name, value)| (name.to_string(), self.child(name, value)))
-            .collect())
+        Ok(object.iter().map(|(name, value)| {
+            let place = Place::Member(self, name);
+            (&**name, At { value, place })
+        }))
     }
 
-    pub fn items(&self) -> Result<Vec<At<'a>>, ConfigError> {
+    pub fn items(&self) -> Result<impl Iterator<Item = At<'_>>, ConfigError> {
         let array = self
             .value
             .as_array()
             .ok_or_else(|| self.problem("must be an array"))?;
-        Ok(array
-            .iter()
-            .enumerate()
-            .map(|(index, value)| self.child(&index.to_string(), value))
-            .collect())
+        Ok(array.iter().enumerate().map(|(index, value)| At {
+            value,
+            place: Place::Item(self, index),
+        }))
+    }
+
+    pub fn get<'b>(&'b self, name: &'b str) -> Option<At<'b>> {
+        let value = self.value.get(name)?;
+        Some(At {
+            value,
+            place: Place::Member(self, name),
+        })
+    }
+
+    pub fn required<'b>(&'b self, name: &'b str) -> Result<At<'b>, ConfigError> {
+        self.get(name)
+            .ok_or_else(|| self.problem(format!("member \"{name}\" is missing")))
     }
 
     pub fn string(&self) -> Result<String, ConfigError> {
@@ -87,7 +109,7 @@ impl<'a> At<'a> {
     }
 
     pub fn strings(&self) -> Result<Vec<String>, ConfigError> {
-        self.items()?.iter().map(At::string).collect()
+        self.items()?.map(|at| at.string()).collect()
     }
 
     /// An integer from `least` to `most`.
@@ -114,33 +136,5 @@ impl<'a> At<'a> {
             let names: Vec<_> = words.iter().map(|(name, _)| format!("\"{name}\"")).collect();
             self.problem(format!("must be one of {}", names.join(", ")))
         })
-    }
-}
-
-/// Members of one object, each read once.
-pub struct Members<'a> {
-    owner: ConfigError,
-    named: BTreeMap<String, At<'a>>,
-}
-
-impl<'a> Members<'a> {
-    pub fn get(&self, name: &str) -> Option<&At<'a>> {
-        self.named.get(name)
-    }
-
-    pub fn required(&self, name: &str) -> Result<&At<'a>, ConfigError> {
-        self.get(name).ok_or_else(|| ConfigError {
-            path: self.owner.path.clone(),
-            message: format!("member \"{name}\" is missing"),
-        })
-    }
-
-    /// `read` applied to the member where it is present.
-    pub fn optional<T>(
-        &self,
-        name: &str,
-        read: impl FnOnce(&At<'a>) -> Result<T, ConfigError>,
-    ) -> Result<Option<T>, ConfigError> {
-        self.get(name).map(read).transpose()
     }
 }

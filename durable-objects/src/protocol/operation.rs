@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
 
 /// One operation of one session, as the route names it. Bodies travel beside it as text.
+///
+/// Externally tagged on purpose: serde's other forms buffer the value first, which costs tens of kilobytes of code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Operation {
     /// Runs one of the contract tools on the arguments in the body.
     CallTool { tool: String },

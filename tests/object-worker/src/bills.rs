@@ -39,7 +39,11 @@ impl Bench {
         let committed = self.storage.commit(writes).now_or_never();
         committed.unwrap_or_else(|| Err(StorageError::Backend("a commit waited".to_owned())))?;
         let (billed, modelled) = (self.meter.billed() - billed, self.meter.modelled() - modelled);
-        self.bills.push(Bill { commit, billed, modelled });
+        self.bills.push(Bill {
+            commit,
+            billed,
+            modelled,
+        });
         Ok(())
     }
 }
@@ -48,19 +52,34 @@ impl Bench {
 pub fn measure(storage: ObjectStorage) -> Result<Vec<Bill>, StorageError> {
     let meter = Rc::new(Meter::default());
     let storage = SqlStorage::open(Metered::new(storage, Rc::clone(&meter)), "bills")?;
-    let mut bench = Bench { storage, meter, bills: Vec::new() };
-    let root = ConversationRecord { id: ROOT, parent: None, owner: None };
+    let mut bench = Bench {
+        storage,
+        meter,
+        bills: Vec::new(),
+    };
+    let root = ConversationRecord {
+        id: ROOT,
+        parent: None,
+        owner: None,
+    };
     let setup = [
         StorageWrite::Conversation(Rc::new(root)),
         document(LATEST, StoredHistory::Latest),
         document(REWINDABLE, StoredHistory::Rewindable),
     ];
     bench.commit("the first commit", &setup)?;
-    let running = || TaskState::Running { checkpoint: json!({ "phase": "work" }) };
-    let ended = || TaskState::Terminal { outcome: TaskOutcome::Completed { result: json!(null) } };
+    let running = || TaskState::Running {
+        checkpoint: json!({ "phase": "work" }),
+    };
+    let ended = || TaskState::Terminal {
+        outcome: TaskOutcome::Completed { result: json!(null) },
+    };
     bench.commit("a task is created", &[entry(10), task(running()), delta(LATEST)])?;
     bench.commit("a task changes", &[entry(11), task(running()), delta(LATEST)])?;
-    bench.commit("a task changes, rewindable", &[entry(12), task(running()), delta(REWINDABLE)])?;
+    bench.commit(
+        "a task changes, rewindable",
+        &[entry(12), task(running()), delta(REWINDABLE)],
+    )?;
     bench.commit("a task ends", &[entry(13), task(ended()), delta(LATEST)])?;
     Ok(bench.bills)
 }
@@ -102,14 +121,26 @@ fn document(id: DocumentId, history: StoredHistory) -> StorageWrite {
         id,
         kind: format!("test.document-{id}").as_str().into(),
         key: None,
-        scope: Scope::Conversation { conversation_id: ROOT },
+        scope: Scope::Conversation {
+            conversation_id: ROOT,
+        },
         history: Some(history),
         fork: Some(ForkPolicy::Current),
     };
-    StorageWrite::DocumentCreate { record, version: 1, value: json!({ "text": "" }) }
+    StorageWrite::DocumentCreate {
+        record,
+        version: 1,
+        value: json!({ "text": "" }),
+    }
 }
 
 fn delta(id: DocumentId) -> StorageWrite {
     let ops = vec![Op::Append(vec!["text".into()], "more".into())];
-    StorageWrite::DocumentChange { id, content: DocumentContent::Delta { version: 1, ops: ops.into() } }
+    StorageWrite::DocumentChange {
+        id,
+        content: DocumentContent::Delta {
+            version: 1,
+            ops: ops.into(),
+        },
+    }
 }

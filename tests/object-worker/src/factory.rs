@@ -25,7 +25,11 @@ pub struct ObjectFactory {
 
 impl ObjectFactory {
     pub fn new(storage: ObjectStorage) -> Self {
-        Self { storage, meter: Rc::default(), opened: Cell::new(0) }
+        Self {
+            storage,
+            meter: Rc::default(),
+            opened: Cell::new(0),
+        }
     }
 
     /// What all storages opened here were billed.
@@ -37,7 +41,10 @@ impl ObjectFactory {
         self.opened.set(self.opened.get() + 1);
         // A new driver, hence new statement texts, as after an eviction.
         let driver = Metered::new(self.storage.clone(), self.meter());
-        Ok(Rc::new(SqlStorage::open(driver, format!("incarnation-{}", self.opened.get()))?))
+        Ok(Rc::new(SqlStorage::open(
+            driver,
+            format!("incarnation-{}", self.opened.get()),
+        )?))
     }
 
     async fn delete(&self) -> Result<(), JsValue> {
@@ -45,7 +52,12 @@ impl ObjectFactory {
     }
 
     fn count_objects(&self) -> Result<f64, JsValue> {
-        let rows = self.storage.sql().exec(&COUNT_OBJECTS.into(), &Array::new())?.raw()?.to_array()?;
+        let rows = self
+            .storage
+            .sql()
+            .exec(&COUNT_OBJECTS.into(), &Array::new())?
+            .raw()?
+            .to_array()?;
         let count = rows.get(0).unchecked_into::<Array>().get(0);
         count.as_f64().ok_or(count)
     }

@@ -18,8 +18,8 @@ use tidehold_durable_objects::platform::life::Life;
 use tidehold_durable_objects::platform::storage::{ObjectStorage, of_state};
 use tidehold_storage::conformance::cases;
 use worker::{
-    Context, DurableObject, Env, Error, Request, Response, Result, State, WebSocket, WebSocketIncomingMessage,
-    durable_object, event,
+    Context, DurableObject, Env, Error, Request, Response, Result, State, WebSocket,
+    WebSocketIncomingMessage, durable_object, event,
 };
 
 /// What a case came to.
@@ -42,7 +42,9 @@ pub struct StorageObject {
 // All handlers are written out: the defaults of the trait panic.
 impl DurableObject for StorageObject {
     fn new(state: State, _env: Env) -> Self {
-        Self { state: AssertUnwindSafe(state) }
+        Self {
+            state: AssertUnwindSafe(state),
+        }
     }
 
     async fn fetch(&self, request: Request) -> Result<Response> {
@@ -69,7 +71,13 @@ impl DurableObject for StorageObject {
         Ok(())
     }
 
-    async fn websocket_close(&self, _socket: WebSocket, _code: usize, _reason: String, _clean: bool) -> Result<()> {
+    async fn websocket_close(
+        &self,
+        _socket: WebSocket,
+        _code: usize,
+        _reason: String,
+        _clean: bool,
+    ) -> Result<()> {
         Ok(())
     }
 
@@ -86,13 +94,17 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
     }
     // An object a case: none sees what another left behind.
     let name = case_of(&request).unwrap_or_else(|_| request.path());
-    env.durable_object("OBJECTS")?.get_by_name(&name)?.fetch_with_request(request).await
+    env.durable_object("OBJECTS")?
+        .get_by_name(&name)?
+        .fetch_with_request(request)
+        .await
 }
 
 fn case_of(request: &Request) -> Result<String> {
     let url = request.url()?;
     let case = url.query_pairs().find(|(key, _)| key == "case");
-    case.map(|(_, name)| name.into_owned()).ok_or_else(|| Error::RustError("which case?".to_owned()))
+    case.map(|(_, name)| name.into_owned())
+        .ok_or_else(|| Error::RustError("which case?".to_owned()))
 }
 
 async fn run(storage: ObjectStorage, name: &str) -> Outcome {
@@ -106,5 +118,10 @@ async fn run(storage: ObjectStorage, name: &str) -> Outcome {
             Guarded::Ended(_) => Some("ended".to_owned()),
         },
     };
-    Outcome { name: name.to_owned(), error, misbilled: meter.misbilled(), billed: meter.billed() }
+    Outcome {
+        name: name.to_owned(),
+        error,
+        misbilled: meter.misbilled(),
+        billed: meter.billed(),
+    }
 }

@@ -46,7 +46,12 @@ impl Meter {
         self.billed.set(self.billed.get() + billed);
         self.modelled.set(self.modelled.get() + modelled);
         if billed != modelled {
-            self.misbilled.borrow_mut().push(Misbilled { sql, changed, billed, modelled });
+            self.misbilled.borrow_mut().push(Misbilled {
+                sql,
+                changed,
+                billed,
+                modelled,
+            });
         }
     }
 }
@@ -61,12 +66,20 @@ pub struct Metered {
 impl Metered {
     pub fn new(storage: ObjectStorage, meter: Rc<Meter>) -> Self {
         let sql = storage.sql();
-        Self { driver: ObjectDriver::new(storage), sql, meter }
+        Self {
+            driver: ObjectDriver::new(storage),
+            sql,
+            meter,
+        }
     }
 
     /// Rows the last write changed, the ones of indexes not counted.
     fn changed(&self) -> Result<u64, JsValue> {
-        let rows = self.sql.exec(&"SELECT changes()".into(), &Array::new())?.raw()?.to_array()?;
+        let rows = self
+            .sql
+            .exec(&"SELECT changes()".into(), &Array::new())?
+            .raw()?
+            .to_array()?;
         let count = rows.get(0).unchecked_into::<Array>().get(0);
         count.as_f64().map(|count| count as u64).ok_or(count)
     }
@@ -76,7 +89,8 @@ impl SqlDriver for Metered {
     fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError> {
         let before = self.driver.rows_written();
         let rows = self.driver.query(statement, params)?;
-        self.meter.count(statement.sql, 0, self.driver.rows_written() - before, 0);
+        self.meter
+            .count(statement.sql, 0, self.driver.rows_written() - before, 0);
         Ok(rows)
     }
 

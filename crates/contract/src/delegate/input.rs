@@ -1,8 +1,8 @@
 //! Arguments of `external_delegate`, and the schema that checks them.
 
 use crate::limits::{
-    CONTEXT_TURNS, DESCRIPTION_CHARS, NAME_CHARS, PROFILE_CHARS, PROMPT_CHARS, REQUEST_ID_CHARS, RUN_ID_CHARS,
-    RUN_TIMEOUT_MAX_MS,
+    CONTEXT_TURNS, DESCRIPTION_CHARS, NAME_CHARS, PROFILE_CHARS, PROMPT_CHARS, REQUEST_ID_CHARS,
+    RUN_ID_CHARS, RUN_TIMEOUT_MAX_MS,
 };
 use crate::schema::{self, NOT_BLANK, about, filled_text_up_to, integer, text_up_to, with};
 use crate::wire::{Member, Wire, wire_enum, wire_struct};
@@ -60,11 +60,19 @@ pub enum ContextMode {
 impl Wire for ContextMode {
     fn schema() -> Json {
         let mode = |name, more: Option<Member>| {
-            let mode = Member { key: "mode", required: true, schema: schema::constant(name) };
+            let mode = Member {
+                key: "mode",
+                required: true,
+                schema: schema::constant(name),
+            };
             let members = std::iter::once(mode).chain(more).collect();
             with(schema::object(members), "additionalProperties", false)
         };
-        let turns = Member { key: "turns", required: true, schema: integer(1, Some(CONTEXT_TURNS)) };
+        let turns = Member {
+            key: "turns",
+            required: true,
+            schema: integer(1, Some(CONTEXT_TURNS)),
+        };
         json!({
             "description": "Parent history given to the child. none is the default.",
             "anyOf": [mode("none", None), mode("recent", Some(turns)), mode("full", None)],
@@ -83,7 +91,9 @@ impl Wire for ContextMode {
         let value = value?;
         match value.get("mode")?.as_str()? {
             "none" => Some(Self::None),
-            "recent" => Some(Self::Recent { turns: value.get("turns")?.as_u64()? }),
+            "recent" => Some(Self::Recent {
+                turns: value.get("turns")?.as_u64()?,
+            }),
             "full" => Some(Self::Full),
             _ => None,
         }
@@ -95,7 +105,11 @@ impl DelegateInput {
     /// whole. A blank placeholder selects nothing: routers that fill in every member stay welcome.
     pub(super) fn input_schema() -> Json {
         let by_role = branch("role", &["role", "harness"], excluded(&["subagent_type"]));
-        let by_profile = branch("subagent_type", &["subagent_type"], excluded(&["role", "harness"]));
+        let by_profile = branch(
+            "subagent_type",
+            &["subagent_type"],
+            excluded(&["role", "harness"]),
+        );
         with(Self::schema(), "anyOf", json!([by_role, by_profile]))
     }
 }
@@ -103,11 +117,15 @@ impl DelegateInput {
 /// The members of every branch and those of this one; its selector is required.
 fn branch(selector: &'static str, own: &[&'static str], excluded: Json) -> Json {
     let shared = |key| !["role", "harness", "subagent_type"].contains(&key);
-    let members = DelegateInput::members().into_iter().filter(|member| shared(member.key) || own.contains(&member.key));
+    let members = DelegateInput::members()
+        .into_iter()
+        .filter(|member| shared(member.key) || own.contains(&member.key));
     let members = members.map(|member| match member {
-        Member { key, schema, .. } if key == selector => {
-            Member { key, required: true, schema: with(schema, "minLength", 1_u64) }
-        }
+        Member { key, schema, .. } if key == selector => Member {
+            key,
+            required: true,
+            schema: with(schema, "minLength", 1_u64),
+        },
         other => other,
     });
     with(schema::object(members.collect()), "not", excluded)

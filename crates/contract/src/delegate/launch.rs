@@ -32,7 +32,10 @@ impl Launch {
     pub fn plan(config: &ContractConfig, input: &DelegateInput, now: Millis) -> Result<Self, Refusal> {
         unsupported::refuse(input)?;
         let selection = select(config, input)?;
-        let timeout_ms = input.timeout_ms.filter(|timeout| *timeout > 0).or(config.limits.run_timeout_ms);
+        let timeout_ms = input
+            .timeout_ms
+            .filter(|timeout| *timeout > 0)
+            .or(config.limits.run_timeout_ms);
         Ok(Self {
             parent: input.conversation_id.map_or(ROOT_CONVERSATION_ID, ConversationId),
             agent: agent(&selection),
@@ -84,7 +87,10 @@ pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<Register
             }
             let options = TaskOptions::in_conversation(launch.parent).background();
             let anchor = create(&tx, &Run, &launch.input, options).await?;
-            let child = tx.create_conversation(ConversationOwnership::Task(anchor)).await?.id;
+            let child = tx
+                .create_conversation(ConversationOwnership::Task(anchor))
+                .await?
+                .id;
             configure(&tx, child, &launch.agent).await?;
             let prompt = SubmissionDraft::Input(InputDraft {
                 request_id: None,
@@ -92,12 +98,23 @@ pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<Register
                 when_busy: WhenBusy::Reject,
                 entry: None,
             });
-            let submission = admit_into_new_conversation(&tx, child, &prompt, &settings).await?.id;
-            let child = Child { conversation: child, submission };
-            let checkpoint = Checkpoint::Watch { child, deadline: launch.deadline };
+            let submission = admit_into_new_conversation(&tx, child, &prompt, &settings)
+                .await?
+                .id;
+            let child = Child {
+                conversation: child,
+                submission,
+            };
+            let checkpoint = Checkpoint::Watch {
+                child,
+                deadline: launch.deadline,
+            };
             let checkpoint = Json::from_serialize(&checkpoint).map_err(unwritable)?;
             tx.set_initial_checkpoint(anchor, checkpoint)?;
-            Ok(Registered { anchor, conversation: child.conversation })
+            Ok(Registered {
+                anchor,
+                conversation: child.conversation,
+            })
         })
         .await;
     committed.map_err(|error| refusal(error, parent))
@@ -110,12 +127,16 @@ fn unwritable(error: ConvertError) -> Rejection {
 /// What an error of the launching commit means to the caller.
 fn refusal(error: HarnessError, parent: ConversationId) -> Stop {
     match error {
-        HarnessError::UnknownConversation(_) => {
-            Refusal::new(Code::ContextInvalid, format!("The parent conversation {parent} does not exist.")).into()
-        }
-        HarnessError::Session(SessionError::Closed) => {
-            Refusal::new(Code::SessionClosed, "The session closed before the run was registered.").into()
-        }
+        HarnessError::UnknownConversation(_) => Refusal::new(
+            Code::ContextInvalid,
+            format!("The parent conversation {parent} does not exist."),
+        )
+        .into(),
+        HarnessError::Session(SessionError::Closed) => Refusal::new(
+            Code::SessionClosed,
+            "The session closed before the run was registered.",
+        )
+        .into(),
         HarnessError::Session(SessionError::Rejected(Rejection::BatchTooLarge { .. })) => {
             Refusal::new(Code::RequestInvalid, "The prompt is too large.").into()
         }

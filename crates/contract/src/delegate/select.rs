@@ -15,23 +15,33 @@ pub(super) struct Selection<'a> {
 }
 
 /// Resolves the arguments against the configuration.
-pub(super) fn select<'a>(config: &'a ContractConfig, input: &DelegateInput) -> Result<Selection<'a>, Refusal> {
+pub(super) fn select<'a>(
+    config: &'a ContractConfig,
+    input: &DelegateInput,
+) -> Result<Selection<'a>, Refusal> {
     let Some(role) = given(&input.role) else {
         return Err(match given(&input.subagent_type) {
-            Some(profile) => {
-                Refusal::new(Code::SelectionInvalid, format!("Unknown profile {profile:?}: no profiles are configured."))
-            }
+            Some(profile) => Refusal::new(
+                Code::SelectionInvalid,
+                format!("Unknown profile {profile:?}: no profiles are configured."),
+            ),
             None => Refusal::new(Code::RequestInvalid, "Name a role."),
         });
     };
     let Some((role, chosen)) = config.roles.get_key_value(role) else {
         let known = names(config.roles.keys());
-        return Err(Refusal::new(Code::SelectionInvalid, format!("Unknown role {role:?}. Configured: {known}.")));
+        return Err(Refusal::new(
+            Code::SelectionInvalid,
+            format!("Unknown role {role:?}. Configured: {known}."),
+        ));
     };
     let (harness, choice) = match given(&input.harness) {
         Some(harness) => config.harnesses.get_key_value(harness).ok_or_else(|| {
             let known = names(config.harnesses.keys());
-            Refusal::new(Code::SelectionInvalid, format!("Unknown harness {harness:?}. Configured: {known}."))
+            Refusal::new(
+                Code::SelectionInvalid,
+                format!("Unknown harness {harness:?}. Configured: {known}."),
+            )
         })?,
         // Nobody chose it but the configuration, so the mistake is there.
         None => {
@@ -54,7 +64,12 @@ pub(super) fn select<'a>(config: &'a ContractConfig, input: &DelegateInput) -> R
             return Err(Refusal::new(Code::ModelUnavailable, problem));
         }
     }
-    Ok(Selection { role, instructions: chosen.instructions.as_deref(), harness, choice })
+    Ok(Selection {
+        role,
+        instructions: chosen.instructions.as_deref(),
+        harness,
+        choice,
+    })
 }
 
 /// A selector that says something.
@@ -64,5 +79,9 @@ fn given(selector: &Option<Text>) -> Option<&str> {
 
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
 }

@@ -18,13 +18,20 @@ use tidehold_session::SessionError;
 use tidehold_session::host::Millis;
 
 fn header(at: Millis) -> Header {
-    Header { tool: Tool::Delegate, action: ACTION, at }
+    Header {
+        tool: Tool::Delegate,
+        action: ACTION,
+        at,
+    }
 }
 
 /// A call that was refused before there was a run.
 pub(crate) fn refused(refusal: &Refusal, at: Millis) -> ToolResult {
     let receipt = header(at).failure(json!({ "run": null }), &[], refusal);
-    ToolResult { content: vec![content::refusal(refusal)], receipt }
+    ToolResult {
+        content: vec![content::refusal(refusal)],
+        receipt,
+    }
 }
 
 /// A background run that was registered.
@@ -35,7 +42,10 @@ pub(crate) async fn accepted(runs: &Runs<'_>, run: &Found, at: Millis) -> Result
         content::row(&row),
         content::call(&json!({ "action": "wait", "runIds": [&run.id] })),
     );
-    Ok(ToolResult { content: vec![said], receipt: header(at).success(data(row), &[]) })
+    Ok(ToolResult {
+        content: vec![said],
+        receipt: header(at).success(data(row), &[]),
+    })
 }
 
 /// A run that ended.
@@ -54,7 +64,11 @@ pub(crate) async fn settled(runs: &Runs<'_>, run: &Found, at: Millis) -> Result<
                 // What settled stays settled; only its value cannot be had.
                 row.output = Output::none(false);
                 row.evidence.integrity = Integrity::Damaged;
-                return Ok(unsuccessful(row, &Refusal::new(Code::Failed, "The answer cannot be read."), at));
+                return Ok(unsuccessful(
+                    row,
+                    &Refusal::new(Code::Failed, "The answer cannot be read."),
+                    at,
+                ));
             };
             return Ok(succeeded(row, &text, at));
         }
@@ -71,12 +85,18 @@ fn succeeded(mut row: PublicRun, answer: &str, at: Millis) -> ToolResult {
     row.output = output;
     let mut said = vec![match value.value.as_str() {
         Some(text) if row.output.value.is_some() => text.to_owned(),
-        _ => format!("The answer is too long to be shown here. {}", content::final_reference(&row)),
+        _ => format!(
+            "The answer is too long to be shown here. {}",
+            content::final_reference(&row)
+        ),
     }];
     said.push(content::row(&row));
     said.extend(warning.map(|_| "Secrets in the answer were redacted.".to_owned()));
     let warnings: Vec<Warning> = warning.into_iter().collect();
-    ToolResult { content: said, receipt: header(at).success(data(row), &warnings) }
+    ToolResult {
+        content: said,
+        receipt: header(at).success(data(row), &warnings),
+    }
 }
 
 fn unsuccessful(row: PublicRun, refusal: &Refusal, at: Millis) -> ToolResult {
@@ -84,7 +104,10 @@ fn unsuccessful(row: PublicRun, refusal: &Refusal, at: Millis) -> ToolResult {
         content::refusal(refusal),
         format!("{}\n{}", content::row(&row), content::evidence_references(&row)),
     ];
-    ToolResult { content: said, receipt: header(at).failure(data(row), &[], refusal) }
+    ToolResult {
+        content: said,
+        receipt: header(at).failure(data(row), &[], refusal),
+    }
 }
 
 fn data(run: PublicRun) -> Json {

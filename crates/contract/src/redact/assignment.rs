@@ -16,6 +16,10 @@ const JUDGED_BYTES: usize = 128;
 
 /// The value assigned to the name that stands at `name`.
 pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
+    // Most words assign nothing: that is the cheapest thing to see.
+    let after_quote = name.end + quote(text, name.end).map_or(0, |quote| quote.len());
+    let separator = after_quote + spaces(text, after_quote);
+    let length = separator_length(text, separator)?;
     let named = text.get(name.clone())?;
     let before = name.start.checked_sub(1).and_then(|before| byte_at(text, before));
     let in_list = matches!(before, Some(b'?' | b'&' | b';'));
@@ -23,9 +27,6 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     if !is_secret {
         return None;
     }
-    let after_quote = name.end + quote(text, name.end).map_or(0, |quote| quote.len());
-    let separator = after_quote + spaces(text, after_quote);
-    let length = separator_length(text, separator)?;
     let start = separator + length + spaces(text, separator + length);
     if let Some(quote) = quote(text, start) {
         return quoted(text, start + quote.len(), quote);
@@ -36,10 +37,25 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     if text.get(start..)?.starts_with(REPLACEMENT) {
         return None;
     }
-    let seen = text.as_bytes().iter().skip(start).take(JUDGED_BYTES).take_while(|byte| !ends_value(**byte)).count();
-    let value = text.as_bytes().get(start..start + seen).filter(|value| !value.is_empty())?;
+    let seen = text
+        .as_bytes()
+        .iter()
+        .skip(start)
+        .take(JUDGED_BYTES)
+        .take_while(|byte| !ends_value(**byte))
+        .count();
+    let value = text
+        .as_bytes()
+        .get(start..start + seen)
+        .filter(|value| !value.is_empty())?;
+    // `${OTHER}` and `$(command)` name a secret without telling it.
+    if value == b"$" {
+        return None;
+    }
     let tight = after_quote == separator && separator + length == start;
-    let assigned = tight && byte_at(text, separator) == Some(b'=') && (in_list || named.starts_with('-') || is_environment(named));
+    let assigned = tight
+        && byte_at(text, separator) == Some(b'=')
+        && (in_list || named.starts_with('-') || is_environment(named));
     let is_call = byte_at(text, start + seen) == Some(b'(');
     let secret = assigned || (value.len() >= LEAST && !is_call && looks_chosen(value));
     secret.then(|| start..start + run(text, start, |byte| !ends_value(byte)))
@@ -60,14 +76,16 @@ fn spaces(text: &str, at: usize) -> usize {
 }
 
 fn ends_value(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || b",;&()]}<>\"'`|\\".contains(&byte)
+    byte.is_ascii_whitespace() || b",;&()[]{}<>\"'`|\\".contains(&byte)
 }
 
 /// A quotation mark at `at`, with the backslashes that escape it inside a string.
 fn quote(text: &str, at: usize) -> Option<&str> {
     let escapes = run(text, at, |byte| byte == b'\\');
     let end = at + escapes + 1;
-    matches!(byte_at(text, end - 1), Some(b'"' | b'\'' | b'`')).then(|| text.get(at..end)).flatten()
+    matches!(byte_at(text, end - 1), Some(b'"' | b'\'' | b'`'))
+        .then(|| text.get(at..end))
+        .flatten()
 }
 
 /// Up to the same quotation mark with the same escapes, else to the end of the line: the text may be cut.
@@ -94,7 +112,10 @@ fn closes(found: &str, mark: &str) -> bool {
 
 /// Letters and digits mixed: no word of a language, no identifier without a number.
 fn looks_chosen(value: &[u8]) -> bool {
-    value.iter().any(u8::is_ascii_digit) && value.iter().any(u8::is_ascii_alphabetic)
+    value.iter().any(u8::is_ascii_digit)
+        && value
+            .iter()
+            .any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii())
 }
 
 /// The pairs of a cookie header, to the end of the line or of the quotation around it.
@@ -103,5 +124,11 @@ fn cookies(text: &str, start: usize) -> Option<Range<usize>> {
     if first == start || byte_at(text, first) != Some(b'=') {
         return None;
     }
-    Some(start..start + run(text, start, |byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`')))
+    Some(
+        start
+            ..start
+                + run(text, start, |byte| {
+                    !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`')
+                }),
+    )
 }

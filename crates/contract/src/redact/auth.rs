@@ -19,7 +19,9 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     }
     let spaces = run(text, name.end, |byte| byte == b' ' || byte == b'\t');
     let start = name.end + spaces;
-    let length = run(text, start, |byte| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte));
+    let length = run(text, start, |byte| {
+        byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
+    });
     let credential = text.get(start..start + length)?;
     let secret = spaces > 0 && length >= LEAST && (length >= LONG || looks_generated(credential));
     secret.then(|| start..start + length)

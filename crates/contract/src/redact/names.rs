@@ -3,28 +3,71 @@
 
 /// Words that make a secret whatever precedes them.
 const SECRETS: [&str; 13] = [
-    "password", "passwd", "passphrase", "secret", "credential", "credentials", "authorization", "cookie", "apikey",
-    "privatekey", "accesstoken", "authtoken", "connectionstring",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+    "apikey",
+    "privatekey",
+    "accesstoken",
+    "authtoken",
+    "connectionstring",
 ];
 
 /// What precedes *key*.
-const KEYS: [&str; 11] =
-    ["api", "private", "secret", "access", "signing", "encryption", "auth", "master", "account", "storage", "shared"];
+const KEYS: [&str; 11] = [
+    "api",
+    "private",
+    "secret",
+    "access",
+    "signing",
+    "encryption",
+    "auth",
+    "master",
+    "account",
+    "storage",
+    "shared",
+];
 
 /// What precedes *token*.
 const TOKENS: [&str; 17] = [
-    "access", "refresh", "id", "auth", "session", "bearer", "api", "bot", "client", "csrf", "github", "gh", "gitlab",
-    "npm", "slack", "service", "vault",
+    "access", "refresh", "id", "auth", "session", "bearer", "api", "bot", "client", "csrf", "github", "gh",
+    "gitlab", "npm", "slack", "service", "vault",
 ];
 
 /// What precedes *token* in names that count or mark.
 const HARMLESS_TOKENS: [&str; 13] = [
-    "max", "min", "num", "total", "page", "next", "continuation", "eos", "bos", "pad", "stop", "special", "count",
+    "max",
+    "min",
+    "num",
+    "total",
+    "page",
+    "next",
+    "continuation",
+    "eos",
+    "bos",
+    "pad",
+    "stop",
+    "special",
+    "count",
 ];
 
 /// What precedes *url* or *uri*.
-const STORES: [&str; 9] =
-    ["database", "db", "redis", "mongo", "mongodb", "postgres", "postgresql", "mysql", "amqp"];
+const STORES: [&str; 9] = [
+    "database",
+    "db",
+    "redis",
+    "mongo",
+    "mongodb",
+    "postgres",
+    "postgresql",
+    "mysql",
+    "amqp",
+];
 
 /// The longest name that is looked at; longer runs are data.
 const NAME_BYTES: usize = 128;
@@ -48,7 +91,8 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// Written like an environment variable.
 pub fn is_environment(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    name.bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
         && name.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
@@ -86,7 +130,8 @@ fn words(name: &str) -> Vec<String> {
             && before.is_some_and(|before| {
                 before.is_ascii_lowercase()
                     || before.is_ascii_digit()
-                    || (before.is_ascii_uppercase() && characters.peek().is_some_and(char::is_ascii_lowercase))
+                    || (before.is_ascii_uppercase()
+                        && characters.peek().is_some_and(char::is_ascii_lowercase))
             });
         if starts || !c.is_ascii_alphanumeric() {
             words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));

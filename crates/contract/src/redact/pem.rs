@@ -1,25 +1,49 @@
 //! Private keys in PEM armour.
 
-use std::ops::Range;
+use super::REPLACEMENT;
+use std::borrow::Cow;
 
-pub const BEGIN: &str = "-----BEGIN ";
+const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
 
 /// The longest label between the dashes.
 const LABEL_BYTES: usize = 64;
 
-/// The block that begins at `at`, to the end of the text when it is not closed: it may be cut, its secret is there.
-pub fn at(text: &str, at: usize) -> Option<Range<usize>> {
+/// The text with every private key replaced.
+pub fn without_keys(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find(BEGIN)) {
+        let begin = at + found;
+        match block(text, begin) {
+            Some(end) => {
+                out.push_str(text.get(copied..begin).unwrap_or_default());
+                out.push_str(REPLACEMENT);
+                (copied, at) = (end, end);
+            }
+            None => at = begin + BEGIN.len(),
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// The end of the key that begins at `at`: the end of the text when it is not closed, for it may be cut.
+fn block(text: &str, at: usize) -> Option<usize> {
     let label_start = at + BEGIN.len();
     let label_end = dashes(text, label_start)?;
     if !text.get(label_start..label_end)?.contains("PRIVATE KEY") {
         return None;
     }
     let body = text.get(label_end..)?;
-    let Some(end) = body.find(END) else { return Some(at..text.len()) };
-    let end_label = label_end + end + END.len();
-    Some(at..dashes(text, end_label).map_or(text.len(), |end| end + DASHES.len()))
+    let Some(end) = body.find(END) else {
+        return Some(text.len());
+    };
+    Some(dashes(text, label_end + end + END.len()).map_or(text.len(), |end| end + DASHES.len()))
 }
 
 /// Where a header begins that the end of the text cuts, so that its label is still unknown.
@@ -33,5 +57,8 @@ pub fn cut_header(text: &str) -> Option<usize> {
 fn dashes(text: &str, start: usize) -> Option<usize> {
     let window = text.as_bytes().get(start..)?;
     let window = window.get(..LABEL_BYTES + DASHES.len()).unwrap_or(window);
-    window.windows(DASHES.len()).position(|bytes| bytes == DASHES.as_bytes()).map(|at| start + at)
+    window
+        .windows(DASHES.len())
+        .position(|bytes| bytes == DASHES.as_bytes())
+        .map(|at| start + at)
 }

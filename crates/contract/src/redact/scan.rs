@@ -1,4 +1,4 @@
-//! The one pass over a text: finds where a pattern may start and asks its matcher.
+//! The pass over a text: finds where a pattern may start and asks its matcher.
 
 use super::{REPLACEMENT, assignment, auth, pem, url, vendor};
 use std::borrow::Cow;
@@ -6,6 +6,14 @@ use std::ops::Range;
 
 /// The text without its secrets; borrowed when there is none.
 pub fn text(original: &str) -> Cow<'_, str> {
+    // Key blocks go first: dashes are characters of other tokens, which would swallow a header and leave its key.
+    match pem::without_keys(original) {
+        Cow::Borrowed(original) => tokens(original),
+        Cow::Owned(rest) => Cow::Owned(tokens(&rest).into_owned()),
+    }
+}
+
+fn tokens(original: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
@@ -15,9 +23,10 @@ pub fn text(original: &str) -> Cow<'_, str> {
     while at < original.len() {
         let rest = original.get(at..).unwrap_or_default();
         let found = match rest.as_bytes().first() {
-            Some(b'-') if rest.starts_with(pem::BEGIN) => Found::from_option(pem::at(original, at), at + pem::BEGIN.len()),
             Some(b':') if rest.starts_with("://") => Found::from_option(url::at(original, at), at + 3),
-            Some(byte) if is_name(*byte) && (fresh || !preceded_by_name(original, at)) => name(original, at, &mut jwt),
+            Some(byte) if is_name(*byte) && (fresh || !preceded_by_name(original, at)) => {
+                name(original, at, &mut jwt)
+            }
             Some(_) => Found::Nothing { next: at + 1 },
             None => break,
         };
@@ -41,7 +50,11 @@ pub fn text(original: &str) -> Cow<'_, str> {
         return Cow::Borrowed(original);
     }
     out.push_str(original.get(copied..).unwrap_or_default());
-    if out == original { Cow::Borrowed(original) } else { Cow::Owned(out) }
+    if out == original {
+        Cow::Borrowed(original)
+    } else {
+        Cow::Owned(out)
+    }
 }
 
 enum Found {
@@ -64,7 +77,8 @@ fn name(text: &str, start: usize, jwt: &mut vendor::Jwt) -> Found {
         let bordered = at == start || !byte_at(text, at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric());
         if letter
             && bordered
-            && let Some(token_end) = vendor::at(text, at).or_else(|| jwt.at(text, at)) {
+            && let Some(token_end) = vendor::at(text, at).or_else(|| jwt.at(text, at))
+        {
             return Found::Secret(at..token_end);
         }
     }
@@ -79,7 +93,11 @@ pub(super) fn is_name(byte: u8) -> bool {
 
 /// How many bytes from `start` on satisfy the test.
 pub(super) fn run(text: &str, start: usize, test: impl Fn(u8) -> bool) -> usize {
-    text.as_bytes().iter().skip(start).take_while(|byte| test(**byte)).count()
+    text.as_bytes()
+        .iter()
+        .skip(start)
+        .take_while(|byte| test(**byte))
+        .count()
 }
 
 pub(super) fn byte_at(text: &str, at: usize) -> Option<u8> {
@@ -87,7 +105,9 @@ pub(super) fn byte_at(text: &str, at: usize) -> Option<u8> {
 }
 
 fn preceded_by_name(text: &str, at: usize) -> bool {
-    at.checked_sub(1).and_then(|before| byte_at(text, before)).is_some_and(is_name)
+    at.checked_sub(1)
+        .and_then(|before| byte_at(text, before))
+        .is_some_and(is_name)
 }
 
 /// Whether a word is more likely generated than written: digits among letters, capitals inside, or base64 signs.
@@ -95,7 +115,9 @@ pub(super) fn looks_generated(word: &str) -> bool {
     let bytes = word.as_bytes();
     let letters = bytes.iter().any(u8::is_ascii_alphabetic);
     let digits = bytes.iter().any(u8::is_ascii_digit);
-    let signs = bytes.iter().any(|byte| matches!(byte, b'+' | b'/' | b'=' | b'!' | b'$' | b'%' | b'^' | b'#' | b'@'));
+    let signs = bytes
+        .iter()
+        .any(|byte| matches!(byte, b'+' | b'/' | b'=' | b'!' | b'$' | b'%' | b'^' | b'#' | b'@'));
     let capitals = bytes.windows(2).any(|pair| match pair {
         [before, byte] => before.is_ascii_lowercase() && byte.is_ascii_uppercase(),
         _ => false,

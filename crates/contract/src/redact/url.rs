@@ -10,7 +10,11 @@ const TOKEN_BYTES: usize = 12;
 pub fn at(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "://".len();
     let ends = |byte: u8| {
-        byte.is_ascii_whitespace() || matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b')' | b'\\')
+        byte.is_ascii_whitespace()
+            || matches!(
+                byte,
+                b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b')' | b'\\'
+            )
     };
     let authority = text.get(start..start + run(text, start, |byte| !ends(byte)))?;
     let user = authority.get(..authority.rfind('@')?)?;

@@ -68,10 +68,19 @@ const TOKENS: [(&str, Charset, usize); 37] = [
 /// The end of a token that starts at `at`, which is no continuation of a word.
 pub fn at(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
-    let (prefix, charset, least) = TOKENS.iter().find(|(prefix, ..)| rest.starts_with(prefix))?;
+    let first = rest.as_bytes().first()?;
+    let starts = |prefix: &str| prefix.as_bytes().first() == Some(first) && rest.starts_with(prefix);
+    let (prefix, charset, least) = TOKENS.iter().find(|(prefix, ..)| starts(prefix))?;
     let start = at + prefix.len();
     // A short run is read at most to its least length, so that failures stay cheap.
-    let enough = text.as_bytes().iter().skip(start).take(*least).filter(|byte| charset.has(**byte)).count() == *least;
+    let enough = text
+        .as_bytes()
+        .iter()
+        .skip(start)
+        .take(*least)
+        .filter(|byte| charset.has(**byte))
+        .count()
+        == *least;
     enough.then(|| start + run(text, start, |byte| charset.has(byte)))
 }
 
@@ -101,6 +110,10 @@ impl Jwt {
             return None;
         }
         // The signature may be empty or still to come.
-        Some(if is_dot(payload) { segment(payload + 1) } else { payload })
+        Some(if is_dot(payload) {
+            segment(payload + 1)
+        } else {
+            payload
+        })
     }
 }

@@ -22,9 +22,15 @@ const REASON: &str = "reason";
 pub(crate) async fn keep_reason(session: &Session, anchor: TaskId, reason: Text) -> Result<(), SessionError> {
     session
         .commit(async move |tx: Tx| {
-            let live = tx.task(anchor).await?.is_some_and(|record| record.outcome().is_none());
+            let live = tx
+                .task(anchor)
+                .await?
+                .is_some_and(|record| record.outcome().is_none());
             if live && tx.peek(&CANCEL, anchor).await?.is_none() {
-                tx.doc(&CANCEL, anchor).await?.at(REASON).set(Json::String(reason))?;
+                tx.doc(&CANCEL, anchor)
+                    .await?
+                    .at(REASON)
+                    .set(Json::String(reason))?;
             }
             Ok(())
         })
@@ -34,5 +40,9 @@ pub(crate) async fn keep_reason(session: &Session, anchor: TaskId, reason: Text)
 /// The reason kept for a live run.
 pub(super) async fn kept_reason(session: &Session, anchor: TaskId) -> Result<Option<Text>, SessionError> {
     let kept = session.snapshot(&CANCEL, Scope::from(anchor)).await?;
-    Ok(kept.as_ref().and_then(|kept| kept.get(REASON)).and_then(Json::as_str).map(Text::from))
+    Ok(kept
+        .as_ref()
+        .and_then(|kept| kept.get(REASON))
+        .and_then(Json::as_str)
+        .map(Text::from))
 }

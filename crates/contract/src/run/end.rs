@@ -73,7 +73,9 @@ pub(super) async fn of_submission(
             Ok(Some(End::Cancelled { reason: None, wrote }))
         }
         InputStatus::Unanswered { reason, detail, .. } => {
-            failed(session, child, reason.clone(), detail.as_ref()).await.map(Some)
+            failed(session, child, reason.clone(), detail.as_ref())
+                .await
+                .map(Some)
         }
     }
 }
@@ -85,32 +87,50 @@ async fn failed(
     detail: Option<&Json>,
 ) -> Result<End, SessionError> {
     let wrote = transcript::wrote(session, child.conversation).await?;
-    Ok(End::Failed { reason: reason.into(), detail: detail.map(readable), wrote })
+    Ok(End::Failed {
+        reason: reason.into(),
+        detail: detail.map(readable),
+        wrote,
+    })
 }
 
 /// A detail as text, without secrets and short enough for a list row.
 pub(crate) fn readable(detail: &Json) -> Text {
     let redacted = redact::value(detail).value;
-    let text = redacted.as_str().map_or_else(|| redacted.to_string(), str::to_owned);
-    text.get(..boundary_at_most(&text, DETAIL_BYTES)).unwrap_or_default().into()
+    let text = redacted
+        .as_str()
+        .map_or_else(|| redacted.to_string(), str::to_owned);
+    text.get(..boundary_at_most(&text, DETAIL_BYTES))
+        .unwrap_or_default()
+        .into()
 }
 
 impl End {
     /// The outcome of the anchor's record.
     pub(super) fn into_outcome(self, child: Child) -> Outcome<RunResult> {
-        let failure = |message: &str| TaskOutcomeError { message: message.into(), detail: None };
+        let failure = |message: &str| TaskOutcomeError {
+            message: message.into(),
+            detail: None,
+        };
         match self {
             end @ Self::Succeeded { .. } => Outcome::Completed(RunResult { child, end }),
             Self::Failed { .. } => {
                 let error = failure(&self.sentence());
-                Outcome::Failed { error, result: Some(RunResult { child, end: self }) }
+                Outcome::Failed {
+                    error,
+                    result: Some(RunResult { child, end: self }),
+                }
             }
-            end @ Self::TimedOut { .. } => {
-                Outcome::Failed { error: failure("The run timed out."), result: Some(RunResult { child, end }) }
-            }
+            end @ Self::TimedOut { .. } => Outcome::Failed {
+                error: failure("The run timed out."),
+                result: Some(RunResult { child, end }),
+            },
             Self::Cancelled { ref reason, .. } => {
                 let reason = reason.clone();
-                Outcome::Aborted { reason, result: Some(RunResult { child, end: self }) }
+                Outcome::Aborted {
+                    reason,
+                    result: Some(RunResult { child, end: self }),
+                }
             }
         }
     }
@@ -119,10 +139,18 @@ impl End {
     pub fn sentence(&self) -> String {
         match self {
             Self::Succeeded { .. } => "The run succeeded.".to_owned(),
-            Self::Failed { reason, detail: None, .. } => format!("The run failed: {reason}."),
-            Self::Failed { reason, detail: Some(detail), .. } => format!("The run failed: {reason}: {detail}"),
+            Self::Failed {
+                reason, detail: None, ..
+            } => format!("The run failed: {reason}."),
+            Self::Failed {
+                reason,
+                detail: Some(detail),
+                ..
+            } => format!("The run failed: {reason}: {detail}"),
             Self::Cancelled { reason: None, .. } => "The run was cancelled.".to_owned(),
-            Self::Cancelled { reason: Some(reason), .. } => format!("The run was cancelled: {reason}"),
+            Self::Cancelled {
+                reason: Some(reason), ..
+            } => format!("The run was cancelled: {reason}"),
             Self::TimedOut { .. } => "The run timed out.".to_owned(),
         }
     }

@@ -14,7 +14,10 @@ pub(super) async fn run(runtime: Runtime<Run>, child: Child) -> Result<(), TaskF
         Some(end @ (End::Succeeded { .. } | End::Failed { .. } | End::TimedOut { .. })) => end,
         Some(End::Cancelled { .. }) | None => {
             let reason = cancel::kept_reason(&session, runtime.task_id()).await?;
-            End::Cancelled { reason, wrote: transcript::wrote(&session, child.conversation).await? }
+            End::Cancelled {
+                reason,
+                wrote: transcript::wrote(&session, child.conversation).await?,
+            }
         }
     };
     runtime.finish(end.into_outcome(child)).await

@@ -12,7 +12,11 @@ use tidehold_tasks::{Next, Runtime, TaskFault};
 
 type Step = Next<Checkpoint, super::RunResult>;
 
-pub(super) async fn run(runtime: Runtime<Run>, child: Child, deadline: Option<Millis>) -> Result<(), TaskFault> {
+pub(super) async fn run(
+    runtime: Runtime<Run>,
+    child: Child,
+    deadline: Option<Millis>,
+) -> Result<(), TaskFault> {
     let session = runtime.session().clone();
     let submission = session.submission(child.submission).await?;
     let submission = submission.ok_or(Rejection::MissingSubmission)?;
@@ -26,28 +30,48 @@ pub(super) async fn run(runtime: Runtime<Run>, child: Child, deadline: Option<Mi
         // The outcome is held while the cascade ends the child.
         return runtime.finish(End::TimedOut { wrote }.into_outcome(child)).await;
     }
-    runtime.commit(async move |tx, _| Ok(Some(wait(&tx, child, deadline).await?))).await
+    runtime
+        .commit(async move |tx, _| Ok(Some(wait(&tx, child, deadline).await?)))
+        .await
 }
 
 /// Parks on whatever task runs for the child in this very commit. A run that moved on to another task resumes us in turn.
 async fn wait(tx: &Tx, child: Child, deadline: Option<Millis>) -> Result<Step, SessionError> {
     let unsettled = |submission: &SubmissionRecord| !submission.is_settled();
-    let waits = tx.submission(child.submission).await?.as_ref().is_some_and(unsettled);
+    let waits = tx
+        .submission(child.submission)
+        .await?
+        .as_ref()
+        .is_some_and(unsettled);
     let (on, until) = match (waits, running(tx, child).await?) {
         (true, Some(task)) => (vec![task], deadline),
         // Settled since we looked: resume at once and judge it.
         (false, _) => (Vec::new(), None),
         (true, None) => {
-            let end = End::Failed { reason: "abandoned".into(), detail: None, wrote: false };
+            let end = End::Failed {
+                reason: "abandoned".into(),
+                detail: None,
+                wrote: false,
+            };
             return Ok(Next::Finish(end.into_outcome(child)));
         }
     };
     let checkpoint = Checkpoint::Watch { child, deadline };
-    Ok(Next::Wait { checkpoint, on, policy: JoinPolicy::AllSettled, until })
+    Ok(Next::Wait {
+        checkpoint,
+        on,
+        policy: JoinPolicy::AllSettled,
+        until,
+    })
 }
 
 /// The task that holds the child's run.
 async fn running(tx: &Tx, child: Child) -> Result<Option<TaskId>, SessionError> {
     let live = tx.peek(&LIVE, child.conversation).await?;
-    Ok(live.as_ref().map(run_of).transpose()?.flatten().map(|run| run.task_id))
+    Ok(live
+        .as_ref()
+        .map(run_of)
+        .transpose()?
+        .flatten()
+        .map(|run| run.task_id))
 }

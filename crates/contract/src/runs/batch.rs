@@ -2,7 +2,6 @@
 
 use super::data::BatchData;
 use super::input::Action;
-use super::list::{bad, continuing};
 use super::plan::Batch;
 use super::{find, success};
 use crate::code::{Code, Refusal};
@@ -27,7 +26,7 @@ pub(super) async fn run(runs: &Runs<'_>, batch: Batch, at: Millis) -> Result<Too
     let scope = Scope::new(Kind::Batch, parts);
     let first = match &batch.cursor {
         None => 0,
-        Some(cursor) => start(&scope, cursor, found.len()).map_err(bad)?,
+        Some(cursor) => start(&scope, cursor, found.len())?,
     };
     let mut page = Filling::new(batch.limit_bytes, at);
     for (index, run) in found.iter().enumerate().skip(first) {
@@ -36,7 +35,10 @@ pub(super) async fn run(runs: &Runs<'_>, batch: Batch, at: Millis) -> Result<Too
         let next = (after < found.len()).then(|| Text::from(scope.encode(Json::from(after))));
         if let Err(needed) = page.add(entry, next, &batch.ids) {
             if page.data.entries.is_empty() {
-                let said = format!("The next entry needs {needed} bytes, limitBytes is {}.", batch.limit_bytes);
+                let said = format!(
+                    "The next entry needs {needed} bytes, limitBytes is {}.",
+                    batch.limit_bytes
+                );
                 return Err(Refusal::new(Code::PageTooSmall, said).into());
             }
             break;
@@ -49,7 +51,10 @@ pub(super) async fn run(runs: &Runs<'_>, batch: Batch, at: Millis) -> Result<Too
 }
 
 fn start(scope: &Scope, cursor: &str, targets: usize) -> Result<usize, BadCursor> {
-    let index = scope.decode(cursor)?.as_u64().and_then(|index| usize::try_from(index).ok());
+    let index = scope
+        .decode(cursor)?
+        .as_u64()
+        .and_then(|index| usize::try_from(index).ok());
     index.filter(|index| *index < targets).ok_or(BadCursor::Invalid)
 }
 
@@ -64,16 +69,27 @@ struct Filling {
 
 impl Filling {
     fn new(limit: usize, at: Millis) -> Self {
-        let data = BatchData { mode: "batch".into(), entries: Vec::new(), next_cursor: None };
+        let data = BatchData {
+            mode: "batch".into(),
+            entries: Vec::new(),
+            next_cursor: None,
+        };
         let receipt = success(Action::Inspect, at, &data).encoded_len();
-        Self { limit, receipt, data, at }
+        Self {
+            limit,
+            receipt,
+            data,
+            at,
+        }
     }
 
     /// Adds an entry, `next` being where its successor is, or says how many bytes that would take.
     fn add(&mut self, entry: PublicRun, next: Option<Text>, ids: &[Text]) -> Result<(), usize> {
         let comma = usize::from(!self.data.entries.is_empty());
         let receipt = self.receipt + comma + entry.write().map_or(0, |entry| entry.encoded_len());
-        let cursor = next.as_ref().map_or(0, |next| json!({ "nextCursor": next }).encoded_len() - 1);
+        let cursor = next
+            .as_ref()
+            .map_or(0, |next| json!({ "nextCursor": next }).encoded_len() - 1);
         let before = self.data.next_cursor.clone();
         self.data.entries.push(entry);
         self.data.next_cursor = next;
@@ -84,16 +100,27 @@ impl Filling {
             return Err(needed);
         }
         self.receipt = receipt;
-        debug_assert_eq!(receipt + cursor, success(Action::Inspect, self.at, &self.data).encoded_len());
+        debug_assert_eq!(
+            receipt + cursor,
+            success(Action::Inspect, self.at, &self.data).encoded_len()
+        );
         Ok(())
     }
 }
 
 fn text(data: &BatchData, ids: &[Text]) -> String {
-    let mut said = data.entries.iter().map(content::row).collect::<Vec<_>>().join("\n");
+    let mut said = data
+        .entries
+        .iter()
+        .map(content::row)
+        .collect::<Vec<_>>()
+        .join("\n");
     if let Some(cursor) = &data.next_cursor {
         let ids = Json::array(ids.iter().map(Json::from));
-        said.push_str(&content::more(&continuing(json!({ "action": "inspect", "runIds": ids }), cursor)));
+        said.push_str(&content::more(
+            json!({ "action": "inspect", "runIds": ids }),
+            cursor,
+        ));
     }
     said
 }

@@ -42,6 +42,12 @@ pub(super) async fn run(runs: &Runs<'_>, cancel: Cancel, at: Millis) -> Result<T
             content::call(&json!({ "action": "wait", "runIds": [&run.id] })),
         ),
     };
-    let data = CancelData { run_id: run.id, status };
-    Ok(ToolResult { content: vec![said], receipt: success(Action::Cancel, at, &data) })
+    let data = CancelData {
+        run_id: run.id,
+        status,
+    };
+    Ok(ToolResult {
+        content: vec![said],
+        receipt: success(Action::Cancel, at, &data),
+    })
 }

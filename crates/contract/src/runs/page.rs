@@ -2,7 +2,6 @@
 
 use super::data::{PageData, SingleData};
 use super::input::Action;
-use super::list::{bad, continuing};
 use super::plan::Page;
 use super::views::{self, Viewed};
 use super::{find, success};
@@ -19,11 +18,20 @@ pub(super) async fn run(runs: &Runs<'_>, request: Page, at: Millis) -> Result<To
     let run = find(runs, &request.id).await?;
     let view = request.view.view();
     let scope = Scope::new(Kind::Page, [&*runs.incarnation, &*run.id, view.name()]);
-    let position = request.cursor.as_deref().map(|cursor| scope.decode(cursor)).transpose().map_err(bad)?;
-    let needed = page::needed(position.as_ref(), request.limit_bytes).map_err(bad)?;
-    let Viewed { text, encoding, final_available, output_status, otherwise } =
-        views::read(runs, &run, request.view, needed).await?;
-    let cut = page::cut(&text, position.as_ref(), request.limit_bytes).map_err(bad)?;
+    let position = request
+        .cursor
+        .as_deref()
+        .map(|cursor| scope.decode(cursor))
+        .transpose()?;
+    let needed = page::needed(position.as_ref(), request.limit_bytes)?;
+    let Viewed {
+        text,
+        encoding,
+        final_available,
+        output_status,
+        otherwise,
+    } = views::read(runs, &run, request.view, needed).await?;
+    let cut = page::cut(&text, position.as_ref(), request.limit_bytes)?;
     let data = SingleData {
         mode: "single".into(),
         run_id: run.id.clone(),
@@ -46,7 +54,10 @@ pub(super) async fn run(runs: &Runs<'_>, request: Page, at: Millis) -> Result<To
     }
     if let Some(cursor) = &data.page.next_cursor {
         let arguments = json!({ "action": "inspect", "runIds": [&run.id], "view": view.name() });
-        said.push(content::more(&continuing(arguments, cursor)).trim_start().to_owned());
+        said.push(content::more(arguments, cursor).trim_start().to_owned());
     }
-    Ok(ToolResult { content: said, receipt: success(Action::Inspect, at, &data) })
+    Ok(ToolResult {
+        content: said,
+        receipt: success(Action::Inspect, at, &data),
+    })
 }

@@ -90,20 +90,36 @@ pub(crate) fn plan(input: RunsInput) -> Result<Plan, Refusal> {
             }
             let limit = usize::try_from(input.limit.unwrap_or(LIST_ROWS)).unwrap_or(usize::MAX);
             let workflow = filled(input.workflow_run_id);
-            if workflow.as_deref().is_some_and(|id| !id.starts_with("wf_") || !is_run_id(id)) {
+            if workflow
+                .as_deref()
+                .is_some_and(|id| !id.starts_with("wf_") || !is_run_id(id))
+            {
                 return Err(invalid("workflowRunId must be the id of a workflow, wf_..."));
             }
-            Ok(Plan::List(List { limit, cursor, workflow_cursor: filled(input.workflow_cursor), workflow }))
+            Ok(Plan::List(List {
+                limit,
+                cursor,
+                workflow_cursor: filled(input.workflow_cursor),
+                workflow,
+            }))
         }
         Action::Inspect => inspect(ids, input.view.unwrap_or(View::Summary), limit_bytes, cursor),
         Action::Wait if ids.is_empty() => Err(invalid("wait needs at least one run id.")),
         Action::Wait => {
             let mode = input.mode.unwrap_or(Mode::All);
-            Ok(Plan::Wait(Wait { ids, mode, limit_bytes, timeout_ms: input.timeout_ms }))
+            Ok(Plan::Wait(Wait {
+                ids,
+                mode,
+                limit_bytes,
+                timeout_ms: input.timeout_ms,
+            }))
         }
         Action::Cancel => {
             let id = only(ids, "cancel needs exactly one run id.")?;
-            Ok(Plan::Cancel(Cancel { id, reason: filled(input.reason) }))
+            Ok(Plan::Cancel(Cancel {
+                id,
+                reason: filled(input.reason),
+            }))
         }
     }
 }
@@ -112,16 +128,32 @@ fn inspect(ids: Vec<Text>, view: View, limit_bytes: usize, cursor: Option<Text>)
     let view = match view {
         View::Summary if ids.is_empty() => return Err(invalid("inspect needs at least one run id.")),
         View::Summary if ids.len() > BATCH_TARGETS => {
-            return Err(invalid(&format!("inspect takes at most {BATCH_TARGETS} run ids.")));
+            return Err(invalid(&format!(
+                "inspect takes at most {BATCH_TARGETS} run ids."
+            )));
         }
-        View::Summary => return Ok(Plan::Batch(Batch { ids, limit_bytes, cursor })),
+        View::Summary => {
+            return Ok(Plan::Batch(Batch {
+                ids,
+                limit_bytes,
+                cursor,
+            }));
+        }
         View::Output => SingleView::Output,
         View::Diagnostics => SingleView::Diagnostics,
         View::Final => SingleView::Final,
         View::Launch => SingleView::Launch,
     };
-    let id = only(ids, "This view needs exactly one run id; several are inspected with view summary.")?;
-    Ok(Plan::Page(Page { id, view, limit_bytes, cursor }))
+    let id = only(
+        ids,
+        "This view needs exactly one run id; several are inspected with view summary.",
+    )?;
+    Ok(Plan::Page(Page {
+        id,
+        view,
+        limit_bytes,
+        cursor,
+    }))
 }
 
 /// Targets in request order, each once.
@@ -129,7 +161,9 @@ fn targets(given: Vec<Text>) -> Result<Vec<Text>, Refusal> {
     let mut ids: Vec<Text> = Vec::with_capacity(given.len());
     for id in given {
         if !is_run_id(&id) {
-            return Err(invalid("A run id is run_ or wf_ and 1 to 128 letters, digits, _ or -."));
+            return Err(invalid(
+                "A run id is run_ or wf_ and 1 to 128 letters, digits, _ or -.",
+            ));
         }
         if !ids.contains(&id) {
             ids.push(id);

@@ -63,7 +63,10 @@ async fn last(runs: &Runs<'_>, run: &Found) -> Result<Viewed, SessionError> {
         Standing::Ended(End::Succeeded { answer }) => {
             Ok(match transcript::answer(runs.harness.session(), *answer).await? {
                 Some(answer) => texts(run, redact::text(&answer).into_owned(), String::new()),
-                None => Viewed { final_available: Some(false), ..none("The answer cannot be read.") },
+                None => Viewed {
+                    final_available: Some(false),
+                    ..none("The answer cannot be read.")
+                },
             })
         }
         Standing::Ended(end @ (End::Failed { .. } | End::Cancelled { .. } | End::TimedOut { .. })) => {
@@ -87,10 +90,15 @@ async fn output(runs: &Runs<'_>, run: &Found, needed: usize) -> Result<Viewed, S
     Ok(texts(run, text, "The run has written nothing.".to_owned()))
 }
 
-async fn growing(session: &Session, conversation: ConversationId, needed: usize) -> Result<String, SessionError> {
+async fn growing(
+    session: &Session,
+    conversation: ConversationId,
+    needed: usize,
+) -> Result<String, SessionError> {
     let mut text = written(session, conversation, needed).await?;
     if text.len() < needed
-        && let Some(partial) = transcript::partial(session.committed_document(&LIVE, conversation).await?.as_ref())
+        && let Some(partial) =
+            transcript::partial(session.committed_document(&LIVE, conversation).await?.as_ref())
     {
         append(&mut text, &redact::text(redact::hold_back(&partial)));
     }
@@ -98,7 +106,11 @@ async fn growing(session: &Session, conversation: ConversationId, needed: usize)
 }
 
 /// Messages that are entries, until there are enough.
-async fn written(session: &Session, conversation: ConversationId, needed: usize) -> Result<String, SessionError> {
+async fn written(
+    session: &Session,
+    conversation: ConversationId,
+    needed: usize,
+) -> Result<String, SessionError> {
     let mut text = String::new();
     let mut entries = Entries::of(session, conversation);
     while text.len() < needed {
@@ -129,15 +141,26 @@ async fn diagnostics(runs: &Runs<'_>, run: &Found) -> Result<Viewed, SessionErro
     if let Some(child) = child {
         let mut entries = Entries::of(session, child.conversation);
         while let Some(entry) = entries.next().await? {
-            let Some(message) = assistant(&entry) else { continue };
+            let Some(message) = assistant(&entry) else {
+                continue;
+            };
             let how = match message.stop_reason {
                 StopReason::Error => "an error",
                 StopReason::Aborted => "an abort",
                 StopReason::Length => "the token limit",
-                StopReason::Stop | StopReason::ToolUse | StopReason::Pending | StopReason::Deferred => continue,
+                StopReason::Stop | StopReason::ToolUse | StopReason::Pending | StopReason::Deferred => {
+                    continue;
+                }
             };
-            let why = message.error_message.as_deref().map(|error| format!(": {error}")).unwrap_or_default();
-            append(&mut text, &redact::text(&format!("A model answer ended with {how}{why}")));
+            let why = message
+                .error_message
+                .as_deref()
+                .map(|error| format!(": {error}"))
+                .unwrap_or_default();
+            append(
+                &mut text,
+                &redact::text(&format!("A model answer ended with {how}{why}")),
+            );
         }
     }
     if let Standing::Ended(end) = &run.standing {
@@ -151,7 +174,10 @@ async fn diagnostics(runs: &Runs<'_>, run: &Found) -> Result<Viewed, SessionErro
         }
     }
     if run.standing == Standing::Interrupted {
-        append(&mut text, "The run is unfinished and no installed code can continue it.");
+        append(
+            &mut text,
+            "The run is unfinished and no installed code can continue it.",
+        );
     }
     Ok(texts(run, text, "Nothing to report so far.".to_owned()))
 }
@@ -175,7 +201,10 @@ async fn launch(runs: &Runs<'_>, run: &Found) -> Result<Viewed, SessionError> {
     });
     let optional = [
         ("timeoutMs", input.timeout_ms.map(Json::from)),
-        ("conversationId", child.map(|child| Json::from(child.conversation))),
+        (
+            "conversationId",
+            child.map(|child| Json::from(child.conversation)),
+        ),
         ("prompt", prompt),
     ];
     for (key, value) in optional {

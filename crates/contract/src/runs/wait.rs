@@ -74,7 +74,9 @@ impl Waiting {
     /// Resolves once the condition holds or the time is over.
     pub async fn settle(&self, harness: &Harness) -> Result<(), SessionError> {
         let ended = pin!(self.ended(harness));
-        let Some(deadline) = self.deadline else { return ended.await };
+        let Some(deadline) = self.deadline else {
+            return ended.await;
+        };
         match select(ended, harness.session().host().sleep_until(deadline)).await {
             Either::Left((ended, _)) => ended,
             Either::Right(((), _)) => Ok(()),
@@ -82,8 +84,11 @@ impl Waiting {
     }
 
     async fn ended(&self, harness: &Harness) -> Result<(), SessionError> {
-        let mut open: Vec<_> =
-            self.open.iter().map(|anchor| Box::pin(harness.scheduler().wait_for_task(*anchor))).collect();
+        let mut open: Vec<_> = self
+            .open
+            .iter()
+            .map(|anchor| Box::pin(harness.scheduler().wait_for_task(*anchor)))
+            .collect();
         for _ in 0..self.enough {
             let (ended, _, rest) = select_all(open).await;
             ended?;
@@ -109,7 +114,11 @@ pub(super) async fn finish(
         said: Vec::new(),
         warning: None,
     };
-    let mut data = WaitData { mode: waiting.mode, completed: Vec::new(), pending: Vec::new() };
+    let mut data = WaitData {
+        mode: waiting.mode,
+        completed: Vec::new(),
+        pending: Vec::new(),
+    };
     for id in &waiting.ids {
         let run = find(runs, id).await?;
         match &run.standing {
@@ -121,11 +130,17 @@ pub(super) async fn finish(
     if !data.pending.is_empty() {
         let pending = Json::array(data.pending.iter().map(Json::from));
         let again = content::call(&json!({ "action": "wait", "runIds": pending }));
-        said.push(format!("{} still pending. Wait for the rest: {again}", data.pending.len()));
+        said.push(format!(
+            "{} still pending. Wait for the rest: {again}",
+            data.pending.len()
+        ));
     }
     let warnings: Vec<Warning> = answer.warning.into_iter().collect();
     let receipt = header(Action::Wait, at).success(data.write().unwrap_or(Json::Null), &warnings);
-    Ok(ToolResult { content: said, receipt })
+    Ok(ToolResult {
+        content: said,
+        receipt,
+    })
 }
 
 /// Two budgets of the same size, spent in request order: one for the answers shown as text, one for values in the receipt.
@@ -140,7 +155,11 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    async fn completed(&mut self, run: &Found, end: &End) -> Result<crate::public_run::PublicRun, SessionError> {
+    async fn completed(
+        &mut self,
+        run: &Found,
+        end: &End,
+    ) -> Result<crate::public_run::PublicRun, SessionError> {
         let mut row = row(self.runs, run, self.at).await?;
         let shown = match end {
             // No evidence is read for a run that settled before this session was opened, nor once the budget is spent.
@@ -163,7 +182,10 @@ impl Answer<'_> {
                 row.output = output;
                 self.warning = self.warning.or(warning);
             } else {
-                text = whole.get(..boundary_at_most(whole, self.text_left)).unwrap_or_default().to_owned();
+                text = whole
+                    .get(..boundary_at_most(whole, self.text_left))
+                    .unwrap_or_default()
+                    .to_owned();
                 text.push_str("…\n(cut) ");
                 text.push_str(&content::final_reference(&row));
                 self.text_left = 0;

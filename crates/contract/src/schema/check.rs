@@ -15,6 +15,9 @@ pub struct Problem {
     pub message: String,
 }
 
+/// Longest member name that a problem repeats.
+const NAME_BYTES: usize = 64;
+
 /// Everything that keeps `value` from matching `schema`, at most [`PROBLEMS`]; empty when it matches. The recursion is as
 /// deep as the schema, which is ours.
 pub fn check(schema: &Json, value: &Json) -> Vec<Problem> {
@@ -56,11 +59,18 @@ impl Place<'_> {
 }
 
 fn walk(schema: &Json, value: &Json, place: &Place<'_>, found: &mut Vec<Problem>) {
-    let Some(keywords) = schema.as_object() else { return };
+    let Some(keywords) = schema.as_object() else {
+        return;
+    };
     if found.len() > PROBLEMS {
         return;
     }
-    let mut report = |message: String| found.push(Problem { path: place.pointer(), message });
+    let mut report = |message: String| {
+        found.push(Problem {
+            path: place.pointer(),
+            message,
+        })
+    };
     // A wrong type makes every other complaint noise.
     if let Some(wanted) = keywords.get("type").and_then(Json::as_str)
         && !is_of_type(wanted, value)
@@ -82,7 +92,13 @@ fn walk(schema: &Json, value: &Json, place: &Place<'_>, found: &mut Vec<Problem>
         Json::String(text) => strings(keywords, text, &mut report),
         Json::Number(number) => numbers(keywords, *number, &mut report),
         Json::Array(items) => {
-            bounds(keywords, items.len() as f64, ["minItems", "maxItems"], "items", &mut report);
+            bounds(
+                keywords,
+                items.len() as f64,
+                ["minItems", "maxItems"],
+                "items",
+                &mut report,
+            );
             if let Some(schema) = keywords.get("items") {
                 for (index, item) in items.iter().enumerate() {
                     walk(schema, item, &Place::Item(place, index), found);
@@ -133,17 +149,35 @@ fn bounds(keywords: &Object, size: f64, names: [&str; 2], unit: &str, report: &m
 fn objects(keywords: &Object, members: &Object, place: &Place<'_>, found: &mut Vec<Problem>) {
     let properties = keywords.get("properties").and_then(Json::as_object);
     let required = keywords.get("required").and_then(Json::as_array);
-    for key in required.into_iter().flat_map(|required| required.iter()).filter_map(Json::as_str) {
+    for key in required
+        .into_iter()
+        .flat_map(|required| required.iter())
+        .filter_map(Json::as_str)
+    {
         if !members.contains_key(key) {
-            found.push(Problem { path: Place::Member(place, key).pointer(), message: "is required".to_owned() });
+            found.push(Problem {
+                path: Place::Member(place, key).pointer(),
+                message: "is required".to_owned(),
+            });
         }
     }
     let closed = keywords.get("additionalProperties") == Some(&Json::Bool(false));
     for (key, value) in members {
         match properties.and_then(|properties| properties.get(key)) {
             Some(schema) => walk(schema, value, &Place::Member(place, key), found),
+            // Names of members are the caller's: long ones are not repeated.
+            None if closed && key.len() > NAME_BYTES => {
+                let message = "has a member that is not allowed".to_owned();
+                found.push(Problem {
+                    path: place.pointer(),
+                    message,
+                });
+            }
             None if closed => {
-                found.push(Problem { path: Place::Member(place, key).pointer(), message: "is not allowed".to_owned() });
+                found.push(Problem {
+                    path: Place::Member(place, key).pointer(),
+                    message: "is not allowed".to_owned(),
+                });
             }
             None => {}
         }
@@ -163,7 +197,10 @@ fn applicators(keywords: &Object, value: &Json, place: &Place<'_>, found: &mut V
             .min_by_key(|(meant, problems)| (!problems.is_empty() && !meant, problems.len()))
             .map(|(_, problems)| problems);
         // Members that the root names as well were reported there already.
-        let new = nearest.unwrap_or_default().into_iter().filter(|problem| !found.contains(problem));
+        let new = nearest
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|problem| !found.contains(problem));
         found.extend(new.collect::<Vec<_>>());
     }
     if let Some(excluded) = keywords.get("not") {
@@ -172,7 +209,10 @@ fn applicators(keywords: &Object, value: &Json, place: &Place<'_>, found: &mut V
         if problems.is_empty() {
             let said = excluded.get("description").and_then(Json::as_str);
             let message = said.unwrap_or("must not have this form").to_owned();
-            found.push(Problem { path: place.pointer(), message });
+            found.push(Problem {
+                path: place.pointer(),
+                message,
+            });
         }
     }
 }
@@ -180,12 +220,13 @@ fn applicators(keywords: &Object, value: &Json, place: &Place<'_>, found: &mut V
 /// Whether the value names this variant: its fixed members, where they are present, say so.
 fn is_meant(variant: &Json, value: &Json) -> bool {
     let properties = variant.get("properties").and_then(Json::as_object);
-    properties.into_iter().flat_map(|properties| properties.iter()).all(|(key, schema)| {
-        match (schema.get("const"), value.get(key)) {
+    properties
+        .into_iter()
+        .flat_map(|properties| properties.iter())
+        .all(|(key, schema)| match (schema.get("const"), value.get(key)) {
             (Some(fixed), Some(given)) => fixed == given,
             _ => true,
-        }
-    })
+        })
 }
 
 fn is_of_type(wanted: &str, value: &Json) -> bool {
@@ -200,6 +241,14 @@ fn is_of_type(wanted: &str, value: &Json) -> bool {
 }
 
 fn named(wanted: &str) -> String {
-    let article = if wanted.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
-    if wanted == "null" { "null".to_owned() } else { format!("{article} {wanted}") }
+    let article = if wanted.starts_with(['a', 'i', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
+    if wanted == "null" {
+        "null".to_owned()
+    } else {
+        format!("{article} {wanted}")
+    }
 }

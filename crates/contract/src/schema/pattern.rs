@@ -20,11 +20,14 @@ pub fn matches(pattern: &str, text: &str) -> Option<bool> {
 
 /// Nothing but white space, as JavaScript defines it, because callers validate with JavaScript.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
+    text.chars()
+        .all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 
 pub fn is_run_id(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("run_").or_else(|| text.strip_prefix("wf_")) else { return false };
+    let Some(rest) = text.strip_prefix("run_").or_else(|| text.strip_prefix("wf_")) else {
+        return false;
+    };
     let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=128).contains(&rest.len()) && rest.bytes().all(known)
 }

@@ -14,7 +14,12 @@ pub fn assert_contents(path: &Path, value: &Json) {
         return;
     }
     let golden = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(text, golden, "{} differs; TIDEHOLD_UPDATE_GOLDEN=1 accepts", path.display());
+    assert_eq!(
+        text,
+        golden,
+        "{} differs; TIDEHOLD_UPDATE_GOLDEN=1 accepts",
+        path.display()
+    );
 }
 
 /// Takes out what another order of ids, another day or another cursor format would change.
@@ -43,7 +48,10 @@ impl Normal {
 
     fn named(&mut self, what: &str, text: &str) -> String {
         let next = self.names.values().filter(|name| name.contains(what)).count() + 1;
-        self.names.entry(text.to_owned()).or_insert_with(|| format!("<{what} {next}>")).clone()
+        self.names
+            .entry(text.to_owned())
+            .or_insert_with(|| format!("<{what} {next}>"))
+            .clone()
     }
 
     fn text(&mut self, text: &str) -> String {

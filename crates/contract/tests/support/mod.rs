@@ -1,5 +1,10 @@
 //! The contract over a harness with the memory backend, a virtual clock and the scripted model.
 #![allow(dead_code, reason = "every test binary uses its own part of the support")]
+#![allow(
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests fail like tests"
+)]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -53,7 +58,12 @@ impl Bench {
     }
 
     pub fn named(incarnation: &str) -> Self {
-        Self::over(MemoryStorage::new(incarnation), START, Rc::new(config()), run::install)
+        Self::over(
+            MemoryStorage::new(incarnation),
+            START,
+            Rc::new(config()),
+            run::install,
+        )
     }
 
     pub fn over(
@@ -81,7 +91,14 @@ impl Bench {
         let opened = runtime.run(async move { Harness::open(shared, host, options, install).await });
         let harness = opened.expect("open ends").expect("open succeeds");
         let contract = Rc::new(Contract::new(harness.clone(), Rc::clone(&config)));
-        Self { runtime, storage, config, reports, harness, contract }
+        Self {
+            runtime,
+            storage,
+            config,
+            reports,
+            harness,
+            contract,
+        }
     }
 
     /// Everything in memory is gone, the committed state is opened again.
@@ -91,7 +108,14 @@ impl Bench {
 
     pub fn crash_into(self, install: impl FnOnce(&mut TaskRegistry) + 'static) -> Self {
         let now = self.runtime.host().now();
-        let Self { runtime, storage, config, harness, contract, .. } = self;
+        let Self {
+            runtime,
+            storage,
+            config,
+            harness,
+            contract,
+            ..
+        } = self;
         drop((contract, harness, runtime));
         Self::over(storage, now, config, install)
     }
@@ -103,7 +127,9 @@ impl Bench {
     /// Runs something to its end, with everything that is spawned.
     pub fn run<T: 'static>(&mut self, call: impl AsyncFnOnce(Rc<Contract>) -> T + 'static) -> T {
         let contract = Rc::clone(&self.contract);
-        self.runtime.run(async move { call(contract).await }).expect("the call ends")
+        self.runtime
+            .run(async move { call(contract).await })
+            .expect("the call ends")
     }
 
     /// A call seen through; its result is checked as every result is.
@@ -117,9 +143,10 @@ impl Bench {
     /// A call that must be refused before there is a receipt.
     pub fn problems(&mut self, tool: Tool, arguments: Json) -> Vec<String> {
         match self.run(async move |contract| contract.call(tool.name(), &arguments).await) {
-            Err(CallError::ArgumentsInvalid(problems)) => {
-                problems.iter().map(|problem| format!("{} {}", problem.path, problem.message)).collect()
-            }
+            Err(CallError::ArgumentsInvalid(problems)) => problems
+                .iter()
+                .map(|problem| format!("{} {}", problem.path, problem.message))
+                .collect(),
             other => panic!("expected problems, got {other:?}"),
         }
     }
@@ -134,7 +161,10 @@ impl Bench {
     }
 
     pub fn start_with(&mut self, prompt: &str, more: Json) -> String {
-        let arguments = merged(&delegation(prompt), &merged(&json!({ "background": true }), &more));
+        let arguments = merged(
+            &delegation(prompt),
+            &merged(&json!({ "background": true }), &more),
+        );
         let result = self.call(Tool::Delegate, arguments);
         assert!(!result.is_error(), "{}", result.receipt);
         text_at(&result.receipt, "data.run.runId").to_owned()
@@ -169,7 +199,9 @@ impl Bench {
     /// Begins a call without waiting for it.
     pub fn begin(&mut self, tool: Tool, arguments: Json) -> Begun {
         let begun = self.run(async move |contract| {
-            contract.begin(Call::check(tool.name(), &arguments).expect("valid arguments")).await
+            contract
+                .begin(Call::check(tool.name(), &arguments).expect("valid arguments"))
+                .await
         });
         begun.expect("the session is open")
     }
@@ -182,11 +214,24 @@ impl Bench {
 }
 
 pub fn config() -> ContractConfig {
-    let model = |id: &str| ModelRef { provider: "scripted".into(), model_id: id.into() };
-    let choice = |id: &str, availability| HarnessChoice { model: model(id), thinking_level: None, availability };
+    let model = |id: &str| ModelRef {
+        provider: "scripted".into(),
+        model_id: id.into(),
+    };
+    let choice = |id: &str, availability| HarnessChoice {
+        model: model(id),
+        thinking_level: None,
+        availability,
+    };
     let harnesses = [
         ("default", choice("echo", Availability::Ready)),
-        ("thinker", HarnessChoice { thinking_level: Some(ThinkingLevel::High), ..choice("echo", Availability::Ready) }),
+        (
+            "thinker",
+            HarnessChoice {
+                thinking_level: Some(ThinkingLevel::High),
+                ..choice("echo", Availability::Ready)
+            },
+        ),
         ("locked", choice("echo", Availability::SecretMissing)),
         ("gone", choice("nowhere", Availability::ModelUnknown)),
         ("lying", choice("nowhere", Availability::Ready)),
@@ -201,8 +246,14 @@ pub fn config() -> ContractConfig {
         ("broken", role(None, Some("missing"))),
     ];
     ContractConfig {
-        roles: roles.into_iter().map(|(name, role)| (name.to_owned(), role)).collect::<BTreeMap<_, _>>(),
-        harnesses: harnesses.into_iter().map(|(name, choice)| (name.to_owned(), choice)).collect(),
+        roles: roles
+            .into_iter()
+            .map(|(name, role)| (name.to_owned(), role))
+            .collect::<BTreeMap<_, _>>(),
+        harnesses: harnesses
+            .into_iter()
+            .map(|(name, choice)| (name.to_owned(), choice))
+            .collect(),
         limits: RunLimits::default(),
     }
 }
@@ -240,11 +291,15 @@ pub fn at<'a>(value: &'a Json, path: &str) -> &'a Json {
         Ok(index) => value?.index(index),
         Err(_) => value?.get(key),
     };
-    path.split('.').fold(Some(value), step).unwrap_or_else(|| panic!("{path} of {value}"))
+    path.split('.')
+        .fold(Some(value), step)
+        .unwrap_or_else(|| panic!("{path} of {value}"))
 }
 
 pub fn text_at<'a>(value: &'a Json, path: &str) -> &'a str {
-    at(value, path).as_str().unwrap_or_else(|| panic!("no text at {path} of {value}"))
+    at(value, path)
+        .as_str()
+        .unwrap_or_else(|| panic!("no text at {path} of {value}"))
 }
 
 /// What holds for every result of a tool.
@@ -254,7 +309,10 @@ pub fn assert_valid(tool: Tool, result: &ToolResult) {
     let ok = at(receipt, "ok").as_bool().expect("a boolean");
     assert_eq!(ok, receipt.get("error").is_none());
     assert_eq!(result.is_error(), !ok);
-    assert!(!result.content.is_empty() && result.content.iter().all(|text| !text.is_empty()), "{receipt}");
+    assert!(
+        !result.content.is_empty() && result.content.iter().all(|text| !text.is_empty()),
+        "{receipt}"
+    );
     let whole = result.to_json().to_string();
     assert!(!whole.contains("ghp_0123456789"), "{whole}");
     if tool == Tool::Runs && !ok {
@@ -270,7 +328,10 @@ pub fn rows(receipt: &Json) -> Vec<Json> {
     let data = at(receipt, "data");
     let single = data.get("run").filter(|run| !run.is_null()).cloned();
     let lists = ["runs", "workflows", "entries", "completed"];
-    let listed = lists.iter().filter_map(|list| data.get(list)?.as_array()).flat_map(|rows| rows.to_vec());
+    let listed = lists
+        .iter()
+        .filter_map(|list| data.get(list)?.as_array())
+        .flat_map(|rows| rows.to_vec());
     single.into_iter().chain(listed).collect()
 }
 
@@ -279,10 +340,18 @@ fn assert_row(run: &Json) {
     let output = at(run, "output");
     let delivery = text_at(output, "delivery");
     assert_eq!(output.get("value").is_some(), delivery == "inline", "{run}");
-    assert_eq!(at(output, "finalAvailable").as_bool(), Some(delivery != "none"), "{run}");
+    assert_eq!(
+        at(output, "finalAvailable").as_bool(),
+        Some(delivery != "none"),
+        "{run}"
+    );
     let status = text_at(run, "state.status");
     let terminal = ["done", "error", "aborted"].contains(&status);
-    assert_eq!(run.get("state").and_then(|state| state.get("outcome")).is_some(), terminal, "{run}");
+    assert_eq!(
+        run.get("state").and_then(|state| state.get("outcome")).is_some(),
+        terminal,
+        "{run}"
+    );
     let live = at(run, "live").as_bool().expect("a boolean");
     assert_eq!(live, ["queued", "running"].contains(&status), "{run}");
     if live {

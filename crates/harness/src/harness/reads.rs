@@ -7,6 +7,7 @@ use crate::error::HarnessError;
 use crate::generation::context;
 use crate::limits::MAX_PAGE_BYTES;
 use crate::view;
+use futures::future::LocalBoxFuture;
 use tidehold_delta::Json;
 use tidehold_session::context::ContextView;
 use tidehold_session::ids::{ConversationId, EntryId};
@@ -28,113 +29,129 @@ pub struct Usage {
 
 impl Harness {
     /// Stored history of a conversation, newest first unless asked otherwise.
-    pub async fn entries(
-        &self,
+    pub fn entries<'a>(
+        &'a self,
         conversation: ConversationId,
         order: Option<ScanOrder>,
         limit: usize,
         cursor: Option<Cursor>,
-    ) -> Result<EntryPage, HarnessError> {
-        let query = EntryQuery {
-            conversation_id: conversation,
-            min_entry_id: None,
-            max_entry_id: None,
-            order,
-        };
-        let mut page = EntryPage {
-            items: Vec::new(),
-            next: cursor,
-        };
-        let mut bytes = 0;
-        // One entry at a time keeps memory bounded by the page, whatever the entries weigh.
-        while page.items.len() < limit {
-            let step = self.session().scan_entries(&query, 1, page.next.as_ref()).await?;
-            let Some(entry) = step.items.first() else {
-                page.next = None;
-                break;
+    ) -> LocalBoxFuture<'a, Result<EntryPage, HarnessError>> {
+        Box::pin(async move {
+            let query = EntryQuery {
+                conversation_id: conversation,
+                min_entry_id: None,
+                max_entry_id: None,
+                order,
             };
-            let json = view::entry(entry);
-            let size = json.encoded_len();
-            if !page.items.is_empty() && bytes + size > MAX_PAGE_BYTES {
-                break;
+            let mut page = EntryPage {
+                items: Vec::new(),
+                next: cursor,
+            };
+            let mut bytes = 0;
+            // One entry at a time keeps memory bounded by the page, whatever the entries weigh.
+            while page.items.len() < limit {
+                let step = self.session().scan_entries(&query, 1, page.next.as_ref()).await?;
+                let Some(entry) = step.items.first() else {
+                    page.next = None;
+                    break;
+                };
+                let json = view::entry(entry);
+                let size = json.encoded_len();
+                if !page.items.is_empty() && bytes + size > MAX_PAGE_BYTES {
+                    break;
+                }
+                bytes += size;
+                page.items.push(json);
+                page.next = step.next;
+                if page.next.is_none() {
+                    break;
+                }
             }
-            bytes += size;
-            page.items.push(json);
-            page.next = step.next;
-            if page.next.is_none() {
-                break;
-            }
-        }
-        Ok(page)
+            Ok(page)
+        })
     }
 
     /// The derived context, optionally as of a visible entry.
-    pub async fn context(
-        &self,
+    pub fn context<'a>(
+        &'a self,
         conversation: ConversationId,
         at: Option<EntryId>,
-    ) -> Result<ContextView, HarnessError> {
-        Ok(context::read(self.session(), conversation, at).await?)
+    ) -> LocalBoxFuture<'a, Result<ContextView, HarnessError>> {
+        Box::pin(async move { Ok(context::read(self.session(), conversation, at).await?) })
     }
 
     /// The stored choices of a conversation; `{}` when absent.
-    pub async fn agent_state(&self, conversation: ConversationId) -> Result<AgentState, HarnessError> {
-        let stored = self.session().snapshot(&AGENT, conversation).await?;
-        Ok(AgentState::from_document(stored.as_ref())?)
+    pub fn agent_state<'a>(
+        &'a self,
+        conversation: ConversationId,
+    ) -> LocalBoxFuture<'a, Result<AgentState, HarnessError>> {
+        Box::pin(async move {
+            let stored = self.session().snapshot(&AGENT, conversation).await?;
+            Ok(AgentState::from_document(stored.as_ref())?)
+        })
     }
 
     /// The spend of one conversation.
-    pub async fn conversation_usage(&self, conversation: ConversationId) -> Result<Json, HarnessError> {
-        Ok(self
-            .session()
-            .snapshot(&USAGE, conversation)
-            .await?
-            .unwrap_or_else(empty_usage))
+    pub fn conversation_usage<'a>(
+        &'a self,
+        conversation: ConversationId,
+    ) -> LocalBoxFuture<'a, Result<Json, HarnessError>> {
+        Box::pin(async move {
+            Ok(self
+                .session()
+                .snapshot(&USAGE, conversation)
+                .await?
+                .unwrap_or_else(empty_usage))
+        })
     }
 
     /// Queued and placed submissions in id order.
-    pub async fn live_submissions(&self) -> Result<Vec<SubmissionRecord>, HarnessError> {
-        let query = SubmissionQuery {
-            live: true,
-            ..SubmissionQuery::default()
-        };
-        let mut found = Vec::new();
-        let mut cursor = None;
-        loop {
-            let page = self
-                .session()
-                .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
-                .await?;
-            found.extend(page.items);
-            match page.next {
-                Some(next) => cursor = Some(next),
-                None => return Ok(found),
+    pub fn live_submissions<'a>(&'a self) -> LocalBoxFuture<'a, Result<Vec<SubmissionRecord>, HarnessError>> {
+        Box::pin(async move {
+            let query = SubmissionQuery {
+                live: true,
+                ..SubmissionQuery::default()
+            };
+            let mut found = Vec::new();
+            let mut cursor = None;
+            loop {
+                let page = self
+                    .session()
+                    .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
+                    .await?;
+                found.extend(page.items);
+                match page.next {
+                    Some(next) => cursor = Some(next),
+                    None => return Ok(found),
+                }
             }
-        }
+        })
     }
 
     /// The session total of every conversation's ledger, and each of them.
-    pub async fn usage(&self) -> Result<Usage, HarnessError> {
-        let mut usage = Usage {
-            total: empty_usage(),
-            conversations: Vec::new(),
-        };
-        let mut cursor = None;
-        loop {
-            let query = ConversationQuery::default();
-            let page = self
-                .session()
-                .scan_conversations(&query, SCAN_PAGE, cursor.as_ref())
-                .await?;
-            for record in page.items {
-                let own = self.conversation_usage(record.id).await?;
-                usage.total = crate::usage::sum(&usage.total, &own)?;
-                usage.conversations.push((record.id, own));
+    pub fn usage<'a>(&'a self) -> LocalBoxFuture<'a, Result<Usage, HarnessError>> {
+        Box::pin(async move {
+            let mut usage = Usage {
+                total: empty_usage(),
+                conversations: Vec::new(),
+            };
+            let mut cursor = None;
+            loop {
+                let query = ConversationQuery::default();
+                let page = self
+                    .session()
+                    .scan_conversations(&query, SCAN_PAGE, cursor.as_ref())
+                    .await?;
+                for record in page.items {
+                    let own = self.conversation_usage(record.id).await?;
+                    usage.total = crate::usage::sum(&usage.total, &own)?;
+                    usage.conversations.push((record.id, own));
+                }
+                match page.next {
+                    Some(next) => cursor = Some(next),
+                    None => return Ok(usage),
+                }
             }
-            match page.next {
-                Some(next) => cursor = Some(next),
-                None => return Ok(usage),
-            }
-        }
+        })
     }
 }

@@ -9,27 +9,34 @@ use crate::storage::{DocumentContent, StorageWrite};
 use crate::tx::assembly::{Assembly, PreparedDocument, Target};
 use crate::tx::{Tx, assembly};
 use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use tidehold_delta::{Json, Op};
 
+/// The caller's callback without its types. Its value stays with the caller.
+pub(super) type Body = Box<dyn FnOnce(Tx) -> LocalBoxFuture<'static, Verdict>>;
+
+/// What a callback asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Commit,
+    RollBack,
+}
+
 /// Runs on the line. Until storage admission every error rolls back; afterwards any error is fatal.
-pub(super) async fn run<T, E, F>(inner: Rc<Inner>, change: F) -> Result<T, E>
-where
-    E: From<SessionError>,
-    F: AsyncFnOnce(Tx) -> Result<T, E>,
-{
+pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError> {
     let tx = Tx::new(Rc::clone(&inner));
     // The callback is the caller's code: its panic rolls back its commit and nothing else.
-    let outcome = AssertUnwindSafe(change(tx.clone())).catch_unwind().await;
+    let outcome = AssertUnwindSafe(body(tx.clone())).catch_unwind().await;
     let pending = tx.seal();
-    let value = match outcome {
-        Ok(Ok(value)) => value,
-        Ok(Err(error)) => return Err(error),
-        Err(panic) => return Err(SessionError::CallbackPanicked(panic_text(panic.as_ref())).into()),
-    };
+    match outcome {
+        Ok(Verdict::Commit) => {}
+        Ok(Verdict::RollBack) => return Ok(()),
+        Err(panic) => return Err(SessionError::CallbackPanicked(panic_text(panic.as_ref()))),
+    }
     if pending {
-        return Err(SessionError::PendingAcquisition.into());
+        return Err(SessionError::PendingAcquisition);
     }
     // A callback that swallowed a failed read must not commit (spec 10.1).
     inner.health.borrow().check_admitted()?;
@@ -37,7 +44,7 @@ where
     if !assembly.is_empty() {
         store(&inner, assembly).await?;
     }
-    Ok(value)
+    Ok(())
 }
 
 /// Text of a panic payload.

@@ -3,6 +3,7 @@
 use super::{CloseListener, Inner, Session};
 use crate::error::{SessionError, SessionFailed};
 use crate::storage::StorageError;
+use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 
 /// How a session ended.
@@ -87,26 +88,28 @@ impl Session {
     }
 
     /// Seals admission, ends observers, lets admitted commits settle, then closes storage.
-    pub async fn close(&self) -> Result<(), SessionError> {
-        let (reply, closed) = futures::channel::oneshot::channel();
-        {
-            let mut health = self.0.health.borrow_mut();
-            health.check()?;
-            *health = Health::Closing;
-        }
-        self.0.end(&SessionEnd::Closed);
-        let inner = Rc::clone(&self.0);
-        self.0.line.push(
-            self.0.host.as_ref(),
-            Box::pin(async move {
-                let result = inner.storage.close().await;
-                let _gone = reply.send(result);
-            }),
-        );
-        match closed.await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.0.fail(error)),
-            Err(_) => Err(SessionError::Closed),
-        }
+    pub fn close<'a>(&'a self) -> LocalBoxFuture<'a, Result<(), SessionError>> {
+        Box::pin(async move {
+            let (reply, closed) = futures::channel::oneshot::channel();
+            {
+                let mut health = self.0.health.borrow_mut();
+                health.check()?;
+                *health = Health::Closing;
+            }
+            self.0.end(&SessionEnd::Closed);
+            let inner = Rc::clone(&self.0);
+            self.0.line.push(
+                self.0.host.as_ref(),
+                Box::pin(async move {
+                    let result = inner.storage.close().await;
+                    let _gone = reply.send(result);
+                }),
+            );
+            match closed.await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err(self.0.fail(error)),
+                Err(_) => Err(SessionError::Closed),
+            }
+        })
     }
 }

@@ -10,6 +10,7 @@ use crate::storage::{
     TaskQuery,
 };
 use crate::tx::documents::{address_of, check_stored};
+use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
 
@@ -23,104 +24,120 @@ impl Session {
     }
 
     /// The conversation, if it was created.
-    pub async fn conversation(&self, id: ConversationId) -> Result<Option<ConversationRecord>, SessionError> {
-        self.read(self.0.storage.conversation(id)).await
+    pub fn conversation<'a>(
+        &'a self,
+        id: ConversationId,
+    ) -> LocalBoxFuture<'a, Result<Option<ConversationRecord>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.conversation(id)).await })
     }
 
     /// Pages of conversations in id order.
-    pub async fn scan_conversations(
-        &self,
-        query: &ConversationQuery,
+    pub fn scan_conversations<'a>(
+        &'a self,
+        query: &'a ConversationQuery,
         limit: usize,
-        cursor: Option<&Cursor>,
-    ) -> Result<Page<ConversationRecord>, SessionError> {
-        self.read(self.0.storage.scan_conversations(query, limit, cursor))
-            .await
+        cursor: Option<&'a Cursor>,
+    ) -> LocalBoxFuture<'a, Result<Page<ConversationRecord>, SessionError>> {
+        Box::pin(async move {
+            self.read(self.0.storage.scan_conversations(query, limit, cursor))
+                .await
+        })
     }
 
     /// Exact lookup of an entry.
-    pub async fn entry(&self, id: EntryId) -> Result<Option<StoredEntry>, SessionError> {
-        self.read(self.0.storage.entry(id)).await
+    pub fn entry<'a>(&'a self, id: EntryId) -> LocalBoxFuture<'a, Result<Option<StoredEntry>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.entry(id)).await })
     }
 
     /// An entry visible from `conversation`.
-    pub async fn visible_entry(
-        &self,
+    pub fn visible_entry<'a>(
+        &'a self,
         conversation: ConversationId,
         id: EntryId,
-    ) -> Result<Option<StoredEntry>, SessionError> {
-        self.read(self.0.storage.visible_entry(conversation, id)).await
+    ) -> LocalBoxFuture<'a, Result<Option<StoredEntry>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.visible_entry(conversation, id)).await })
     }
 
     /// The newest visible head marker at or before the cutoff.
-    pub async fn latest_head_marker(
-        &self,
+    pub fn latest_head_marker<'a>(
+        &'a self,
         conversation: ConversationId,
         at_or_before: Option<EntryId>,
-    ) -> Result<Option<HeadMarker>, SessionError> {
-        self.read(self.0.storage.find_latest_head_marker(conversation, at_or_before))
-            .await
+    ) -> LocalBoxFuture<'a, Result<Option<HeadMarker>, SessionError>> {
+        Box::pin(async move {
+            self.read(self.0.storage.find_latest_head_marker(conversation, at_or_before))
+                .await
+        })
     }
 
     /// Pages of visible entries.
-    pub async fn scan_entries(
-        &self,
-        query: &EntryQuery,
+    pub fn scan_entries<'a>(
+        &'a self,
+        query: &'a EntryQuery,
         limit: usize,
-        cursor: Option<&Cursor>,
-    ) -> Result<Page<EntryRecord>, SessionError> {
-        self.read(self.0.storage.scan_entries(query, limit, cursor)).await
+        cursor: Option<&'a Cursor>,
+    ) -> LocalBoxFuture<'a, Result<Page<EntryRecord>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.scan_entries(query, limit, cursor)).await })
     }
 
     /// The committed task record.
-    pub async fn task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
-        self.read(self.0.storage.task(id)).await
+    pub fn task<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<Option<TaskRecord>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.task(id)).await })
     }
 
     /// Pages of tasks in id order.
-    pub async fn scan_tasks(
-        &self,
-        query: &TaskQuery,
+    pub fn scan_tasks<'a>(
+        &'a self,
+        query: &'a TaskQuery,
         limit: usize,
-        cursor: Option<&Cursor>,
-    ) -> Result<Page<TaskRecord>, SessionError> {
-        self.read(self.0.storage.scan_tasks(query, limit, cursor)).await
+        cursor: Option<&'a Cursor>,
+    ) -> LocalBoxFuture<'a, Result<Page<TaskRecord>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.scan_tasks(query, limit, cursor)).await })
     }
 
     /// The committed submission record.
-    pub async fn submission(&self, id: SubmissionId) -> Result<Option<SubmissionRecord>, SessionError> {
-        self.read(self.0.storage.submission(id)).await
+    pub fn submission<'a>(
+        &'a self,
+        id: SubmissionId,
+    ) -> LocalBoxFuture<'a, Result<Option<SubmissionRecord>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.submission(id)).await })
     }
 
     /// Pages of submissions in id order.
-    pub async fn scan_submissions(
-        &self,
-        query: &SubmissionQuery,
+    pub fn scan_submissions<'a>(
+        &'a self,
+        query: &'a SubmissionQuery,
         limit: usize,
-        cursor: Option<&Cursor>,
-    ) -> Result<Page<SubmissionRecord>, SessionError> {
-        self.read(self.0.storage.scan_submissions(query, limit, cursor))
-            .await
+        cursor: Option<&'a Cursor>,
+    ) -> LocalBoxFuture<'a, Result<Page<SubmissionRecord>, SessionError>> {
+        Box::pin(async move {
+            self.read(self.0.storage.scan_submissions(query, limit, cursor))
+                .await
+        })
     }
 
     /// Random name of this session's lifetime; `None` before its first commit.
-    pub async fn incarnation(&self) -> Result<Option<Text>, SessionError> {
-        self.read(self.0.storage.incarnation()).await
+    pub fn incarnation<'a>(&'a self) -> LocalBoxFuture<'a, Result<Option<Text>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.incarnation()).await })
     }
 
     /// Sequence number of the newest commit; see [`crate::storage::Storage::head`].
-    pub async fn head(&self) -> Result<Option<Seq>, SessionError> {
-        self.read(self.0.storage.head()).await
+    pub fn head<'a>(&'a self) -> LocalBoxFuture<'a, Result<Option<Seq>, SessionError>> {
+        Box::pin(async move { self.read(self.0.storage.head()).await })
     }
 
     /// The committed value of a document; never creates it (spec 3.3).
-    pub async fn snapshot(
+    pub fn snapshot(
         &self,
         def: &'static DocDef,
         scope: impl Into<Scope>,
-    ) -> Result<Option<Json>, SessionError> {
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(self.snapshot_at(def, scope.into()))
+    }
+
+    async fn snapshot_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
         self.health()?;
-        let address = address_of(def, scope.into());
+        let address = address_of(def, scope);
         if let Some(cached) = self.0.documents.borrow().get(&address) {
             check_stored(def, &cached.record, cached.version)?;
             return Ok(Some(cached.value.clone()));
@@ -139,12 +156,16 @@ impl Session {
     }
 
     /// Like [`Session::snapshot`], for jobs that already run on the line ([`Session::on_line`]).
-    pub async fn committed_document(
+    pub fn committed_document(
         &self,
         def: &'static DocDef,
         scope: impl Into<Scope>,
-    ) -> Result<Option<Json>, SessionError> {
-        let loaded = self.0.load_document(&address_of(def, scope.into())).await?;
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(self.committed_at(def, scope.into()))
+    }
+
+    async fn committed_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
+        let loaded = self.0.load_document(&address_of(def, scope)).await?;
         let Some(document) = loaded else { return Ok(None) };
         check_stored(def, &document.record, document.version)?;
         Ok(Some(document.value))
@@ -153,34 +174,36 @@ impl Session {
 
 impl super::Inner {
     /// Loads a document into the cache. Only on the line, so that no commit can pass between read and insert.
-    pub(crate) async fn load_document(
-        &self,
-        address: &DocumentAddress,
-    ) -> Result<Option<CachedDocument>, SessionError> {
-        if let Some(cached) = self.documents.borrow().get(address) {
-            return Ok(Some(cached.clone()));
-        }
-        let found = self
-            .storage
-            .find_document(address, Point::Current)
-            .await
-            .map_err(|e| self.read_error(e))?;
-        let Some(record) = found else { return Ok(None) };
-        let stored = self
-            .storage
-            .document(record.id, Point::Current)
-            .await
-            .map_err(|e| self.read_error(e))?;
-        let Some(stored) = stored else { return Ok(None) };
-        let cached = CachedDocument {
-            record: Rc::new(stored.record),
-            version: stored.version,
-            value: stored.value,
-            deltas_since_base: stored.deltas_since_base,
-        };
-        self.documents
-            .borrow_mut()
-            .insert(address.clone(), cached.clone());
-        Ok(Some(cached))
+    pub(crate) fn load_document<'a>(
+        &'a self,
+        address: &'a DocumentAddress,
+    ) -> LocalBoxFuture<'a, Result<Option<CachedDocument>, SessionError>> {
+        Box::pin(async move {
+            if let Some(cached) = self.documents.borrow().get(address) {
+                return Ok(Some(cached.clone()));
+            }
+            let found = self
+                .storage
+                .find_document(address, Point::Current)
+                .await
+                .map_err(|e| self.read_error(e))?;
+            let Some(record) = found else { return Ok(None) };
+            let stored = self
+                .storage
+                .document(record.id, Point::Current)
+                .await
+                .map_err(|e| self.read_error(e))?;
+            let Some(stored) = stored else { return Ok(None) };
+            let cached = CachedDocument {
+                record: Rc::new(stored.record),
+                version: stored.version,
+                value: stored.value,
+                deltas_since_base: stored.deltas_since_base,
+            };
+            self.documents
+                .borrow_mut()
+                .insert(address.clone(), cached.clone());
+            Ok(Some(cached))
+        })
     }
 }

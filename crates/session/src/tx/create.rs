@@ -7,6 +7,7 @@ use crate::records::{
     ConversationOwner, ConversationOwnership, ConversationRecord, DraftHead, EntryDraft, EntryRecord,
     SubmissionRecord, SubmissionState, TaskCreate, TaskOwnership, TaskRecord, TaskState,
 };
+use futures::future::LocalBoxFuture;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tidehold_delta::Text;
@@ -21,18 +22,22 @@ impl Tx {
     }
 
     /// A new conversation without history. The returned record is inert.
-    pub async fn create_conversation(
-        &self,
+    pub fn create_conversation<'a>(
+        &'a self,
         ownership: ConversationOwnership,
-    ) -> Result<ConversationRecord, SessionError> {
-        let id = ConversationId(self.mint().await?);
-        self.insert_conversation(id, ownership).await
+    ) -> LocalBoxFuture<'a, Result<ConversationRecord, SessionError>> {
+        Box::pin(async move {
+            let id = ConversationId(self.mint().await?);
+            self.insert_conversation(id, ownership).await
+        })
     }
 
     /// The root conversation under its reserved id. The caller knows that it does not exist.
-    pub async fn create_root(&self) -> Result<ConversationRecord, SessionError> {
-        self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless)
-            .await
+    pub fn create_root<'a>(&'a self) -> LocalBoxFuture<'a, Result<ConversationRecord, SessionError>> {
+        Box::pin(async move {
+            self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless)
+                .await
+        })
     }
 
     async fn insert_conversation(
@@ -73,103 +78,107 @@ impl Tx {
     }
 
     /// Appends an entry. Its id is above every entry before it.
-    pub async fn append_entry(
-        &self,
+    pub fn append_entry<'a>(
+        &'a self,
         conversation_id: ConversationId,
         draft: EntryDraft,
-    ) -> Result<EntryRecord, SessionError> {
-        self.open()?;
-        self.expect_conversation(conversation_id).await?;
-        let id = EntryId(self.mint().await?);
-        self.table_write()?;
-        let EntryDraft {
-            kind,
-            model,
-            data,
-            head,
-            edits,
-        } = draft;
-        let head = head.map(|head| match head {
-            DraftHead::Itself => id,
-            DraftHead::Entry(entry) => entry,
-        });
-        let mut state = self.0.state.borrow_mut();
-        let record = EntryRecord {
-            id,
-            conversation_id,
-            kind,
-            model,
-            data,
-            head,
-            edits,
-            by_task_id: state.by_task,
-        };
-        state.entries.push(Rc::new(record.clone()));
-        Ok(record)
+    ) -> LocalBoxFuture<'a, Result<EntryRecord, SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            self.expect_conversation(conversation_id).await?;
+            let id = EntryId(self.mint().await?);
+            self.table_write()?;
+            let EntryDraft {
+                kind,
+                model,
+                data,
+                head,
+                edits,
+            } = draft;
+            let head = head.map(|head| match head {
+                DraftHead::Itself => id,
+                DraftHead::Entry(entry) => entry,
+            });
+            let mut state = self.0.state.borrow_mut();
+            let record = EntryRecord {
+                id,
+                conversation_id,
+                kind,
+                model,
+                data,
+                head,
+                edits,
+                by_task_id: state.by_task,
+            };
+            state.entries.push(Rc::new(record.clone()));
+            Ok(record)
+        })
     }
 
     /// Creates a task, pending at its initial checkpoint. Typed wrappers live with the task definitions.
-    pub async fn create_task(&self, create: TaskCreate) -> Result<TaskId, SessionError> {
-        self.open()?;
-        let (owner, default_conversation) = match create.ownership {
-            TaskOwnership::Conversation => (None, self.0.state.borrow().bound),
-            TaskOwnership::Task(owner) => {
-                let record = self
-                    .candidate_task(owner)
-                    .await?
-                    .ok_or(Rejection::MissingTask(owner))?;
-                if create.background {
-                    return Err(Rejection::BackgroundChild.into());
+    pub fn create_task<'a>(&'a self, create: TaskCreate) -> LocalBoxFuture<'a, Result<TaskId, SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            let (owner, default_conversation) = match create.ownership {
+                TaskOwnership::Conversation => (None, self.0.state.borrow().bound),
+                TaskOwnership::Task(owner) => {
+                    let record = self
+                        .candidate_task(owner)
+                        .await?
+                        .ok_or(Rejection::MissingTask(owner))?;
+                    if create.background {
+                        return Err(Rejection::BackgroundChild.into());
+                    }
+                    if create
+                        .conversation_id
+                        .is_some_and(|id| id != record.conversation_id)
+                    {
+                        return Err(Rejection::ForeignConversation.into());
+                    }
+                    (Some(owner), Some(record.conversation_id))
                 }
-                if create
-                    .conversation_id
-                    .is_some_and(|id| id != record.conversation_id)
-                {
-                    return Err(Rejection::ForeignConversation.into());
-                }
-                (Some(owner), Some(record.conversation_id))
-            }
-        };
-        let conversation_id = create
-            .conversation_id
-            .or(default_conversation)
-            .ok_or(Rejection::NoConversation)?;
-        self.expect_conversation(conversation_id).await?;
-        let id = TaskId(self.mint().await?);
-        self.table_write()?;
-        let record = TaskRecord {
-            id,
-            conversation_id,
-            kind: create.kind,
-            version: create.version,
-            input: create.input,
-            owner,
-            background: create.background,
-            abort_requested: false,
-            abort_reason: None,
-            abandon_on_restart: create.abandon_on_restart,
-            started_at: None,
-            ended_at: None,
-            state: TaskState::Pending {
-                checkpoint: create.checkpoint,
-            },
-            memos: BTreeMap::new(),
-        };
-        let mut state = self.0.state.borrow_mut();
-        if let Some(owner) = owner {
-            state.new_owners.push(OwnerClaim {
+            };
+            let conversation_id = create
+                .conversation_id
+                .or(default_conversation)
+                .ok_or(Rejection::NoConversation)?;
+            self.expect_conversation(conversation_id).await?;
+            let id = TaskId(self.mint().await?);
+            self.table_write()?;
+            let record = TaskRecord {
+                id,
+                conversation_id,
+                kind: create.kind,
+                version: create.version,
+                input: create.input,
                 owner,
-                kind: OwnerClaimKind::ChildTask(id),
-            });
-        }
-        state.tasks.insert(
-            id,
-            TaskCandidate {
-                before: None,
-                after: record,
-            },
-        );
-        Ok(id)
+                background: create.background,
+                abort_requested: false,
+                abort_reason: None,
+                abandon_on_restart: create.abandon_on_restart,
+                started_at: None,
+                ended_at: None,
+                state: TaskState::Pending {
+                    checkpoint: create.checkpoint,
+                },
+                memos: BTreeMap::new(),
+            };
+            let mut state = self.0.state.borrow_mut();
+            if let Some(owner) = owner {
+                state.new_owners.push(OwnerClaim {
+                    owner,
+                    kind: OwnerClaimKind::ChildTask(id),
+                });
+            }
+            state.tasks.insert(
+                id,
+                TaskCandidate {
+                    before: None,
+                    after: record,
+                },
+            );
+            Ok(id)
+        })
     }
 
     /// Gives a task created by this transaction another initial checkpoint, for one that names what was created after
@@ -192,84 +201,93 @@ impl Tx {
 
     /// Replaces a task record. Only the scheduler calls this: a task changes its own state through its runtime, anything
     /// else through an abort (spec 5.1). Lifecycle times are stamped here.
-    pub async fn stage_task(&self, mut record: TaskRecord) -> Result<(), SessionError> {
-        self.open()?;
-        let staged = self
-            .0
-            .state
-            .borrow()
-            .tasks
-            .get(&record.id)
-            .map(|candidate| candidate.before.clone());
-        let before = match staged {
-            Some(before) => before,
-            None => Some(Rc::new(
-                self.committed_task(record.id)
-                    .await?
-                    .ok_or(Rejection::MissingTask(record.id))?,
-            )),
-        };
-        if before
-            .as_ref()
-            .is_some_and(|before| before.conversation_id != record.conversation_id)
-        {
-            return Err(Rejection::ForeignConversation.into());
-        }
-        let now = self.now();
-        match &record.state {
-            TaskState::Running { .. } if record.started_at.is_none() => record.started_at = Some(now),
-            TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(now),
-            _ => {}
-        }
-        if record.outcome().is_some() {
-            record.memos.clear();
-        }
-        self.table_write()?;
-        self.0.state.borrow_mut().tasks.insert(
-            record.id,
-            TaskCandidate {
-                before,
-                after: record,
-            },
-        );
-        Ok(())
+    pub fn stage_task<'a>(&'a self, mut record: TaskRecord) -> LocalBoxFuture<'a, Result<(), SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            let staged = self
+                .0
+                .state
+                .borrow()
+                .tasks
+                .get(&record.id)
+                .map(|candidate| candidate.before.clone());
+            let before = match staged {
+                Some(before) => before,
+                None => Some(Rc::new(
+                    self.committed_task(record.id)
+                        .await?
+                        .ok_or(Rejection::MissingTask(record.id))?,
+                )),
+            };
+            if before
+                .as_ref()
+                .is_some_and(|before| before.conversation_id != record.conversation_id)
+            {
+                return Err(Rejection::ForeignConversation.into());
+            }
+            let now = self.now();
+            match &record.state {
+                TaskState::Running { .. } if record.started_at.is_none() => record.started_at = Some(now),
+                TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(now),
+                _ => {}
+            }
+            if record.outcome().is_some() {
+                record.memos.clear();
+            }
+            self.table_write()?;
+            self.0.state.borrow_mut().tasks.insert(
+                record.id,
+                TaskCandidate {
+                    before,
+                    after: record,
+                },
+            );
+            Ok(())
+        })
     }
 
     /// A raw submission record; admission rules live with the harness.
-    pub async fn create_submission(
-        &self,
+    pub fn create_submission<'a>(
+        &'a self,
         conversation_id: ConversationId,
         request_id: Option<Text>,
         content_hash: Option<Text>,
         state: SubmissionState,
-    ) -> Result<SubmissionRecord, SessionError> {
-        let id = SubmissionId(self.mint().await?);
-        self.table_write()?;
-        let record = SubmissionRecord {
-            id,
-            conversation_id,
-            request_id,
-            content_hash,
-            state,
-        };
-        let mut tx = self.0.state.borrow_mut();
-        tx.submissions.entry(id).or_default().created = Some(record.clone());
-        Ok(record)
+    ) -> LocalBoxFuture<'a, Result<SubmissionRecord, SessionError>> {
+        Box::pin(async move {
+            let id = SubmissionId(self.mint().await?);
+            self.table_write()?;
+            let record = SubmissionRecord {
+                id,
+                conversation_id,
+                request_id,
+                content_hash,
+                state,
+            };
+            let mut tx = self.0.state.borrow_mut();
+            tx.submissions.entry(id).or_default().created = Some(record.clone());
+            Ok(record)
+        })
     }
 
     /// The task as this transaction would leave it, falling back to committed state. Not a caller table read.
-    pub async fn candidate_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
-        let staged = self
-            .0
-            .state
-            .borrow()
-            .tasks
-            .get(&id)
-            .map(|candidate| candidate.after.clone());
-        match staged {
-            Some(record) => Ok(Some(record)),
-            None => self.committed_task(id).await,
-        }
+    pub fn candidate_task<'a>(
+        &'a self,
+        id: TaskId,
+    ) -> LocalBoxFuture<'a, Result<Option<TaskRecord>, SessionError>> {
+        Box::pin(async move {
+            let staged = self
+                .0
+                .state
+                .borrow()
+                .tasks
+                .get(&id)
+                .map(|candidate| candidate.after.clone());
+            match staged {
+                Some(record) => Ok(Some(record)),
+                None => self.committed_task(id).await,
+            }
+        })
     }
 
     async fn committed_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {

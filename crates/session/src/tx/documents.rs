@@ -8,6 +8,7 @@ use crate::documents::{
 use crate::error::{Rejection, SessionError};
 use crate::ids::DocumentId;
 use crate::tx::assembly::Target;
+use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_delta::{Change, Draft, Json};
 
@@ -73,13 +74,21 @@ impl Drop for PendingAcquisition<'_> {
 
 impl Tx {
     /// The document's draft; created from `initial` when absent. Later acquisitions return the same draft.
-    pub async fn doc(&self, def: &'static DocDef, scope: impl Into<Scope>) -> Result<Draft, SessionError> {
+    pub fn doc(
+        &self,
+        def: &'static DocDef,
+        scope: impl Into<Scope>,
+    ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
+        Box::pin(self.doc_at(def, scope.into()))
+    }
+
+    async fn doc_at(&self, def: &'static DocDef, scope: Scope) -> Result<Draft, SessionError> {
         self.open()?;
         self.0.state.borrow_mut().pending += 1;
         let _pending = PendingAcquisition(&self.0);
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
-        let address = address_of(def, scope.into());
+        let address = address_of(def, scope);
         if let Some(open) = self.0.state.borrow().documents.get(&address) {
             return Ok(open.change.draft());
         }
@@ -152,13 +161,17 @@ impl Tx {
     }
 
     /// The value as this transaction would leave it; `None` when absent. Never creates.
-    pub async fn peek(
+    pub fn peek(
         &self,
         def: &'static DocDef,
         scope: impl Into<Scope>,
-    ) -> Result<Option<Json>, SessionError> {
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(self.peek_at(def, scope.into()))
+    }
+
+    async fn peek_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
         self.open()?;
-        let address = address_of(def, scope.into());
+        let address = address_of(def, scope);
         if let Some(open) = self.0.state.borrow().documents.get(&address) {
             return Ok(open.change.draft().get()?);
         }
@@ -179,15 +192,19 @@ impl Tx {
     }
 
     /// Retires the incarnation at the address, persisting an acquired draft's final content first. Absent: nothing.
-    pub async fn retire_doc(
+    pub fn retire_doc(
         &self,
         def: &'static DocDef,
         scope: impl Into<Scope>,
-    ) -> Result<(), SessionError> {
+    ) -> LocalBoxFuture<'_, Result<(), SessionError>> {
+        Box::pin(self.retire_doc_at(def, scope.into()))
+    }
+
+    async fn retire_doc_at(&self, def: &'static DocDef, scope: Scope) -> Result<(), SessionError> {
         self.open()?;
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
-        let address = address_of(def, scope.into());
+        let address = address_of(def, scope);
         let acquired = {
             let mut state = self.0.state.borrow_mut();
             state.document_order.retain(|known| *known != address);

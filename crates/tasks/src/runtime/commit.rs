@@ -7,6 +7,7 @@ use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
 use crate::recovery;
 use crate::task::{Next, Outcome, Task};
+use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::rc::Rc;
@@ -55,7 +56,33 @@ fn erase_outcome<R: Serialize>(outcome: Outcome<R>) -> Result<TaskOutcome, Conve
     })
 }
 
+/// A task's callback without its types: the state it asks for.
+pub(super) type Body =
+    Box<dyn FnOnce(Tx, Rc<TaskRecord>) -> LocalBoxFuture<'static, Result<Option<TaskState>, TaskFault>>>;
+
 impl Access {
+    /// One gated commit of the task. Compiled once, whatever the task's types are.
+    pub(super) fn commit(self: &Rc<Self>, body: Body) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+        Box::pin(Rc::clone(self).run_commit(body))
+    }
+
+    async fn run_commit(self: Rc<Self>, body: Body) -> Result<(), TaskFault> {
+        self.check()?;
+        let access = Rc::clone(&self);
+        let session = self.inner.session.clone();
+        session
+            .commit(async move |tx: Tx| {
+                let record = access.gate()?;
+                tx.bind(record.conversation_id);
+                tx.attribute_to(record.id);
+                if let Some(next) = body(tx.clone(), Rc::clone(&record)).await? {
+                    access.stage_next(&tx, &record, next).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
     /// Stages the task's new state, judged on the records this transaction would leave.
     pub(super) async fn stage_next(
         &self,

@@ -30,7 +30,7 @@ class Server {
 
   async start() {
     const { port, state, build, wrangler, vars = {}, devVars } = this.options;
-    const args = ["--port", String(port)];
+    const args = ["--with-parent", "--port", String(port)];
     if (state) args.push("--state", state);
     if (build) args.push("--build", build);
     if (wrangler) args.push("--wrangler", wrangler);
@@ -41,7 +41,7 @@ class Server {
     // Detached: the leader of a new process group, which workerd joins.
     this.child = spawn(process.execPath, [serverScript, ...args], {
       detached: this.options.detached ?? true,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
     this.exited = once(this.child, "exit");
     this.child.stderr.on("data", (chunk) => {

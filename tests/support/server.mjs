@@ -1,10 +1,10 @@
 // Runs a built Worker in workerd on 127.0.0.1, over a state folder that outlives the process.
 //
 //   node tests/support/server.mjs [--port N] [--state DIR] [--build DIR] [--wrangler FILE] [--dev-vars]
-//                                 [--var NAME=VALUE]…
+//                                 [--var NAME=VALUE]… [--with-parent]
 //
 // Bindings, class names and dates come from the wrangler file, so that what is tested is what is deployed; `--var` adds
-// or replaces a variable. Prints one JSON line `{"ready": URL}` on stdout; the runtime's log goes to stderr. Node and
+// or replaces a variable. `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout; the runtime's log goes to stderr. Node and
 // workerd form one process group when this is started as its leader: kill the group, never a name.
 
 import { readFileSync } from "node:fs";
@@ -22,6 +22,7 @@ const { values: options } = parseArgs({
     build: { type: "string", default: path.resolve(root, process.env.TIDEHOLD_BUILD ?? "build") },
     wrangler: { type: "string", default: path.join(root, "wrangler.toml") },
     "dev-vars": { type: "boolean", default: false },
+    "with-parent": { type: "boolean", default: false },
     var: { type: "string", multiple: true, default: [] },
   },
 });
@@ -65,9 +66,10 @@ const miniflare = new Miniflare({
   durableObjectsPersist: path.resolve(options.state),
 });
 
-for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.on(signal, () => miniflare.dispose().finally(() => process.exit(0)));
-}
+const end = () => miniflare.dispose().finally(() => process.exit(0));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, end);
+// A test run that dies leaves no server behind: its end of the pipe closes with it.
+if (options["with-parent"]) process.stdin.on("close", end).resume();
 
 const url = await miniflare.ready;
 process.stdout.write(`${JSON.stringify({ ready: url.origin })}\n`);

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use tidehold_contract::{Contract, run};
 use tidehold_harness::{Harness, HarnessOptions, Settings};
 use tidehold_models::registry::ModelRegistry;
-use tidehold_session::{SessionEnd, Subscription};
 use tidehold_session::host::{Host, Millis};
+use tidehold_session::{SessionEnd, Subscription};
 use tidehold_storage::sql::SqlStorage;
 
 /// Tidehold's own [`App`].
@@ -38,7 +38,10 @@ impl App for SessionApp {
 
     async fn open(platform: Platform) -> Result<OpenSession, OperationError> {
         let host: Rc<dyn Host> = Rc::new(platform.host());
-        let alarm = platform.alarm().await.map_err(|error| failed(error.to_string()))?;
+        let alarm = platform
+            .alarm()
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let driver = platform.database().map_err(|error| failed(error.to_string()))?;
         let storage = SqlStorage::open(driver, new_incarnation(host.as_ref()));
         let storage = Rc::new(storage.map_err(|error| failed(error.to_string()))?);
@@ -53,7 +56,14 @@ impl App for SessionApp {
             SessionEnd::Failed(failed) => fail(failed.to_string()),
             SessionEnd::Closed => {}
         });
-        Ok(OpenSession { platform, harness, contract, storage, alarm, _failure: failure })
+        Ok(OpenSession {
+            platform,
+            harness,
+            contract,
+            storage,
+            alarm,
+            _failure: failure,
+        })
     }
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
@@ -90,7 +100,11 @@ fn options(platform: &Platform, host: &Rc<dyn Host>, alarm: &Alarm) -> HarnessOp
         Rc::new(move |name: &str| secrets.secret(name)),
     );
     let settings: Settings = platform.config.settings.clone();
-    let default_model = platform.config.harnesses.get("default").map(|harness| harness.model.clone());
+    let default_model = platform
+        .config
+        .harnesses
+        .get("default")
+        .map(|harness| harness.model.clone());
     HarnessOptions {
         models: Rc::new(models),
         settings: Rc::new(move || settings.clone()),

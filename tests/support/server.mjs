@@ -4,8 +4,9 @@
 //                                 [--var NAME=VALUE]… [--with-parent]
 //
 // Bindings, class names and dates come from the wrangler file, so that what is tested is what is deployed; `--var` adds
-// or replaces a variable. `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout; the runtime's log goes to stderr. Node and
-// workerd form one process group when this is started as its leader: kill the group, never a name.
+// or replaces a variable; `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout;
+// the runtime's log goes to stderr. Node and workerd form one process group when this is started as its leader: kill
+// the group, never a name.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -13,21 +13,39 @@ pub async fn conversation(session: &Session, id: ConversationId, body: &str) -> 
         true => AbortScope::Everything,
         false => AbortScope::Foreground,
     };
-    session.harness.abort_conversation(id, scope).await.map_err(harness_error)?;
+    session
+        .harness
+        .abort_conversation(id, scope)
+        .await
+        .map_err(harness_error)?;
     written(session, Json::empty_object()).await
 }
 
 pub async fn submission(session: &Session, id: SubmissionId) -> Answer {
-    let outcome = session.harness.abort_submission(id).await.map_err(harness_error)?;
+    let outcome = session
+        .harness
+        .abort_submission(id)
+        .await
+        .map_err(harness_error)?;
     let outcome = outcome.ok_or_else(OperationError::not_found)?;
     written(session, Json::object([("outcome", Json::from(outcome.name()))])).await
 }
 
 pub async fn task(session: &Session, id: TaskId) -> Answer {
-    let known = session.harness.session().task(id).await.map_err(|error| harness_error(error.into()))?;
+    let known = session
+        .harness
+        .session()
+        .task(id)
+        .await
+        .map_err(|error| harness_error(error.into()))?;
     known.ok_or_else(OperationError::not_found)?;
     session.harness.resume();
-    let reply = session.harness.scheduler().abort_task(id).await.map_err(|error| harness_error(error.into()))?;
+    let reply = session
+        .harness
+        .scheduler()
+        .abort_task(id)
+        .await
+        .map_err(|error| harness_error(error.into()))?;
     let outcome = match reply {
         AbortReply::Marked => "marked",
         AbortReply::Terminal => "terminal",

@@ -11,8 +11,8 @@ pub fn object(body: &str) -> Result<Json, OperationError> {
     if body.is_empty() {
         return Ok(Json::empty_object());
     }
-    let json =
-        Json::parse(body, DEPTH).map_err(|error| OperationError::new(Code::JsonInvalid, error.to_string()))?;
+    let json = Json::parse(body, DEPTH)
+        .map_err(|error| OperationError::new(Code::JsonInvalid, error.to_string()))?;
     match json.as_object() {
         Some(_) => Ok(json),
         None => Err(problem("", "must be an object")),
@@ -21,7 +21,10 @@ pub fn object(body: &str) -> Result<Json, OperationError> {
 
 /// One wrong member.
 pub fn problem(path: &str, message: &str) -> OperationError {
-    OperationError::arguments(vec![PathProblem { path: path.to_owned(), message: message.to_owned() }])
+    OperationError::arguments(vec![PathProblem {
+        path: path.to_owned(),
+        message: message.to_owned(),
+    }])
 }
 
 /// A member that may be absent; `null` counts as absent.
@@ -33,7 +36,10 @@ pub fn optional<'a>(body: &'a Json, name: &str) -> Option<&'a Json> {
 pub fn text<'a>(body: &'a Json, name: &'static str) -> Result<Option<&'a str>, OperationError> {
     match optional(body, name) {
         None => Ok(None),
-        Some(value) => value.as_str().map(Some).ok_or_else(|| problem(name, "must be a string")),
+        Some(value) => value
+            .as_str()
+            .map(Some)
+            .ok_or_else(|| problem(name, "must be a string")),
     }
 }
 
@@ -41,6 +47,8 @@ pub fn text<'a>(body: &'a Json, name: &'static str) -> Result<Option<&'a str>, O
 pub fn flag(body: &Json, name: &'static str) -> Result<bool, OperationError> {
     match optional(body, name) {
         None => Ok(false),
-        Some(value) => value.as_bool().ok_or_else(|| problem(name, "must be true or false")),
+        Some(value) => value
+            .as_bool()
+            .ok_or_else(|| problem(name, "must be true or false")),
     }
 }

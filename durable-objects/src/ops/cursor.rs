@@ -9,7 +9,12 @@ const DEPTH: usize = 4;
 
 /// Opaque text of a position: hexadecimal JSON, safe in a query as it is.
 pub fn encode(cursor: &Cursor) -> Json {
-    let text: String = cursor.0.to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
+    let text: String = cursor
+        .0
+        .to_string()
+        .bytes()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     Json::from(text)
 }
 
@@ -20,7 +25,12 @@ pub fn decode(text: &str) -> Result<Cursor, OperationError> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     for pair in text.as_bytes().chunks(2) {
         let [high, low] = pair else { return Err(invalid()) };
-        bytes.push(digit(*high).zip(digit(*low)).map(|(high, low)| high * 16 + low).ok_or_else(invalid)?);
+        bytes.push(
+            digit(*high)
+                .zip(digit(*low))
+                .map(|(high, low)| high * 16 + low)
+                .ok_or_else(invalid)?,
+        );
     }
     let json = String::from_utf8(bytes).map_err(|_| invalid())?;
     Json::parse(&json, DEPTH).map(Cursor).map_err(|_| invalid())

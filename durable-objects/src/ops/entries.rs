@@ -26,20 +26,34 @@ pub async fn list(
         Order::Descending => ScanOrder::Descending,
     });
     let limit = limit.unwrap_or(DEFAULT_LIMIT) as usize;
-    let found = session.harness.entries(id, order, limit, from).await.map_err(harness_error)?;
-    Ok(Reply::Json(page(found.items, found.next.as_ref().map(cursor::encode))))
+    let found = session
+        .harness
+        .entries(id, order, limit, from)
+        .await
+        .map_err(harness_error)?;
+    Ok(Reply::Json(page(
+        found.items,
+        found.next.as_ref().map(cursor::encode),
+    )))
 }
 
 pub async fn context(session: &Session, id: ConversationId, at: Option<EntryId>) -> Answer {
     expect_conversation(session, id).await?;
     if let Some(at) = at {
         let visible = session.harness.session().visible_entry(id, at).await;
-        visible.map_err(|error| harness_error(error.into()))?.ok_or_else(OperationError::not_found)?;
+        visible
+            .map_err(|error| harness_error(error.into()))?
+            .ok_or_else(OperationError::not_found)?;
     }
     let context = session.harness.context(id, at).await.map_err(harness_error)?;
     let head = context.head.as_ref().map(|head| ("head", view::entry(head)));
     let entries = Json::array(context.entries.iter().map(|entry| view::entry(entry)));
-    let contributions = Json::array(context.contributions.iter().map(|it| Json::array(it.iter().cloned())));
+    let contributions = Json::array(
+        context
+            .contributions
+            .iter()
+            .map(|it| Json::array(it.iter().cloned())),
+    );
     let rest = [
         ("entries", entries),
         ("contributions", contributions),

@@ -12,9 +12,10 @@ pub fn harness_error(error: HarnessError) -> OperationError {
         HarnessError::ConversationBusy(_) => OperationError::new(Code::ConversationBusy, message),
         HarnessError::RequestConflict(_) => OperationError::new(Code::RequestConflict, message),
         HarnessError::UnknownConversation(_) => OperationError::not_found(),
-        HarnessError::Invalid { path, message } => {
-            OperationError::arguments(vec![PathProblem { path: path.to_owned(), message }])
-        }
+        HarnessError::Invalid { path, message } => OperationError::arguments(vec![PathProblem {
+            path: path.to_owned(),
+            message,
+        }]),
     }
 }
 
@@ -27,10 +28,16 @@ fn session_error(error: &SessionError) -> OperationError {
         // The scans behind the routes are given ids that exist, so what is left to be invalid is the cursor.
         SessionError::Request(_) => OperationError::new(Code::CursorInvalid, message),
         SessionError::Rejected(Rejection::BatchTooLarge { .. }) => {
-            OperationError::arguments(vec![PathProblem { path: String::new(), message }])
+            OperationError::arguments(vec![PathProblem {
+                path: String::new(),
+                message,
+            }])
         }
         SessionError::Draft(tidehold_delta::DraftError::Depth) => {
-            OperationError::arguments(vec![PathProblem { path: String::new(), message }])
+            OperationError::arguments(vec![PathProblem {
+                path: String::new(),
+                message,
+            }])
         }
         SessionError::ReadAfterWrite(_)
         | SessionError::Revoked

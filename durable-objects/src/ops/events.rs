@@ -15,11 +15,24 @@ use tidehold_session::ids::{ConversationId, Seq};
 
 pub async fn watch(session: Session, id: ConversationId, after: Option<&str>, accept: Accept) -> Answer {
     let harness = &session.harness;
-    harness.conversation(id).await.map_err(harness_error)?.ok_or_else(OperationError::not_found)?;
+    harness
+        .conversation(id)
+        .await
+        .map_err(harness_error)?
+        .ok_or_else(OperationError::not_found)?;
     let head = head(&session).await?;
     let after = after.map(|after| position(after, &head)).transpose()?;
-    let incarnation: Rc<str> = head.rsplit_once('-').map_or("", |(incarnation, _)| incarnation).into();
-    let attached = |after| async move { harness.events().attach(id, after).await.map_err(|e| harness_error(e.into())) };
+    let incarnation: Rc<str> = head
+        .rsplit_once('-')
+        .map_or("", |(incarnation, _)| incarnation)
+        .into();
+    let attached = |after| async move {
+        harness
+            .events()
+            .attach(id, after)
+            .await
+            .map_err(|e| harness_error(e.into()))
+    };
     match accept {
         Accept::EventStream => {
             let reader = attached(after).await?;
@@ -28,13 +41,15 @@ pub async fn watch(session: Session, id: ConversationId, after: Option<&str>, ac
         Accept::Json => match attached(None).await?.next().await {
             hub::Frame::Snapshot { seq, value } => {
                 let stream_id = Json::from(format!("{incarnation}-{seq}"));
-                Ok(Reply::Json(Json::object([("id", stream_id), ("snapshot", value)])))
+                Ok(Reply::Json(Json::object([
+                    ("id", stream_id),
+                    ("snapshot", value),
+                ])))
             }
-            hub::Frame::Batch { .. } | hub::Frame::End { .. } => Err(OperationError::new(
-                Code::SessionFailed,
-                "the session ended",
-            )
-            .retry_after(crate::limits::REOPEN_AFTER_SECONDS)),
+            hub::Frame::Batch { .. } | hub::Frame::End { .. } => {
+                Err(OperationError::new(Code::SessionFailed, "the session ended")
+                    .retry_after(crate::limits::REOPEN_AFTER_SECONDS))
+            }
         },
     }
 }
@@ -49,8 +64,10 @@ fn position(after: &str, head: &str) -> Result<Seq, OperationError> {
     };
     match (parse(after), parse(head)) {
         (Some((meant, seq)), Some((current, newest))) if meant == current && seq <= newest => Ok(seq),
-        _ => Err(OperationError::new(Code::StreamCursorGone, "the stream has no such position")
-            .with_extra(Json::object([("head", Json::from(head))]))),
+        _ => Err(
+            OperationError::new(Code::StreamCursorGone, "the stream has no such position")
+                .with_extra(Json::object([("head", Json::from(head))])),
+        ),
     }
 }
 
@@ -69,7 +86,11 @@ impl FrameSource for Frames {
                 hub::Frame::End { reason } => return Next::End(reason),
             };
             let id = format!("{}-{seq}", self.incarnation).into();
-            Next::Frame(Frame { kind, id, data: data.to_string().into() })
+            Next::Frame(Frame {
+                kind,
+                id,
+                data: data.to_string().into(),
+            })
         }
         .boxed_local()
     }

@@ -14,13 +14,19 @@ pub async fn inspect(session: &Session) -> Answer {
     let live = session.harness.live_submissions().await.map_err(harness_error)?;
     let incarnation = session.harness.session().incarnation().await;
     let incarnation = incarnation.map_err(|error| harness_error(error.into()))?;
-    let sizes = Json::object([("databaseBytes", Json::from(session.storage.driver().database_size()))]);
+    let sizes = Json::object([(
+        "databaseBytes",
+        Json::from(session.storage.driver().database_size()),
+    )]);
     Ok(Reply::Json(Json::object([
         ("scheduling", scheduling),
         ("tasks", Json::array(tasks::inspections(session)?)),
         ("submissions", Json::array(live.iter().map(view::submission))),
         ("alarm", session.alarm.stored().map_or(Json::Null, Json::from)),
-        ("opensWithoutProgress", Json::from(u64::from(scheduler.opens_without_progress()))),
+        (
+            "opensWithoutProgress",
+            Json::from(u64::from(scheduler.opens_without_progress())),
+        ),
         ("sizes", sizes),
         ("incarnation", incarnation.map_or(Json::Null, Json::String)),
     ])))

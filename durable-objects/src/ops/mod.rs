@@ -26,7 +26,12 @@ type Answer = Result<Reply, OperationError>;
 
 /// Performs one operation on an open session.
 pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
-    let exists = session.harness.session().incarnation().await.map_err(|e| harness_error(e.into()))?;
+    let exists = session
+        .harness
+        .session()
+        .incarnation()
+        .await
+        .map_err(|e| harness_error(e.into()))?;
     check_incarnation(&request, exists.as_ref())?;
     if exists.is_none() && !may_create(&request.call.operation) {
         return match &request.call.operation {
@@ -56,13 +61,17 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
         Operation::Submit { conversation } => {
             submissions::submit(&session, conversation.id(), &request.body).await
         }
-        Operation::GetSubmission { submission, wait_seconds } => {
-            submissions::get(&session, submission, wait_seconds).await
-        }
+        Operation::GetSubmission {
+            submission,
+            wait_seconds,
+        } => submissions::get(&session, submission, wait_seconds).await,
         Operation::AbortSubmission { submission } => abort::submission(&session, submission).await,
-        Operation::ListEntries { conversation, cursor, limit, order } => {
-            entries::list(&session, conversation.id(), cursor.as_deref(), limit, order).await
-        }
+        Operation::ListEntries {
+            conversation,
+            cursor,
+            limit,
+            order,
+        } => entries::list(&session, conversation.id(), cursor.as_deref(), limit, order).await,
         Operation::GetContext { conversation, at } => entries::context(&session, conversation.id(), at).await,
         Operation::WatchEvents { conversation, after } => {
             events::watch(session, conversation.id(), after.as_deref(), request.call.accept).await
@@ -88,9 +97,10 @@ fn may_create(operation: &Operation) -> bool {
 /// A write meant for another lifetime of this session must not happen in this one.
 fn check_incarnation(request: &Request<Operation>, current: Option<&Text>) -> Result<(), OperationError> {
     match &request.call.if_incarnation {
-        Some(meant) if current.map(|current| &**current) != Some(meant.as_str()) => {
-            Err(OperationError::new(Code::IncarnationChanged, "the session has another incarnation"))
-        }
+        Some(meant) if current.map(|current| &**current) != Some(meant.as_str()) => Err(OperationError::new(
+            Code::IncarnationChanged,
+            "the session has another incarnation",
+        )),
         Some(_) | None => Ok(()),
     }
 }
@@ -99,7 +109,12 @@ fn check_incarnation(request: &Request<Operation>, current: Option<&Text>) -> Re
 async fn head(session: &OpenSession) -> Result<String, OperationError> {
     let kernel = session.harness.session();
     let incarnation = kernel.incarnation().await.map_err(|e| harness_error(e.into()))?;
-    let seq = session.harness.events().head().await.map_err(|e| harness_error(e.into()))?;
+    let seq = session
+        .harness
+        .events()
+        .head()
+        .await
+        .map_err(|e| harness_error(e.into()))?;
     Ok(match (incarnation, seq) {
         (Some(incarnation), Some(seq)) => format!("{incarnation}-{seq}"),
         _ => String::new(),

@@ -17,7 +17,11 @@ const MAX_REQUEST_ID: usize = 512;
 
 pub async fn submit(session: &Session, conversation: ConversationId, body: &str) -> Answer {
     let draft = read_draft(&object(body)?)?;
-    let record = session.harness.submit(conversation, draft).await.map_err(harness_error)?;
+    let record = session
+        .harness
+        .submit(conversation, draft)
+        .await
+        .map_err(harness_error)?;
     written(session, view::submission(&record)).await
 }
 
@@ -25,17 +29,28 @@ pub async fn submit(session: &Session, conversation: ConversationId, body: &str)
 pub async fn reset(session: &Session, conversation: ConversationId, body: &str) -> Answer {
     let body = object(body)?;
     let handoff = text(&body, "handoff")?;
-    session.harness.reset(conversation, handoff).await.map_err(harness_error)?;
+    session
+        .harness
+        .reset(conversation, handoff)
+        .await
+        .map_err(harness_error)?;
     written(session, Json::empty_object()).await
 }
 
 pub async fn get(session: &Session, id: SubmissionId, wait_seconds: Option<u32>) -> Answer {
     let harness = &session.harness;
     let found = match wait_seconds {
-        None | Some(0) => harness.submission(id).await.map_err(harness_error)?.map(|record| view::submission(&record)),
+        None | Some(0) => harness
+            .submission(id)
+            .await
+            .map_err(harness_error)?
+            .map(|record| view::submission(&record)),
         Some(seconds) => {
             let deadline = harness.session().host().now() + u64::from(seconds) * 1000;
-            let record = harness.wait_for_submission(id, Some(deadline)).await.map_err(harness_error)?;
+            let record = harness
+                .wait_for_submission(id, Some(deadline))
+                .await
+                .map_err(harness_error)?;
             record.map(|record| view::submission(&record))
         }
     };
@@ -62,15 +77,31 @@ fn read_input(body: &Json, request_id: Option<Text>) -> Result<InputDraft, Opera
         None | Some("followUp") => WhenBusy::FollowUp,
         Some("steer") => WhenBusy::Steer,
         Some("reject") => WhenBusy::Reject,
-        Some(_) => return Err(problem("whenBusy", "must be \"steer\", \"followUp\" or \"reject\"")),
+        Some(_) => {
+            return Err(problem(
+                "whenBusy",
+                "must be \"steer\", \"followUp\" or \"reject\"",
+            ));
+        }
     };
     let entry = optional(body, "entry").map(read_input_entry).transpose()?;
-    Ok(InputDraft { request_id, content: content.clone(), when_busy, entry })
+    Ok(InputDraft {
+        request_id,
+        content: content.clone(),
+        when_busy,
+        entry,
+    })
 }
 
 fn read_input_entry(entry: &Json) -> Result<InputEntry, OperationError> {
-    let kind = entry.get("kind").and_then(Json::as_str).ok_or_else(|| problem("entry.kind", "must be a string"))?;
-    Ok(InputEntry { kind: kind.into(), data: entry.get("data").cloned() })
+    let kind = entry
+        .get("kind")
+        .and_then(Json::as_str)
+        .ok_or_else(|| problem("entry.kind", "must be a string"))?;
+    Ok(InputEntry {
+        kind: kind.into(),
+        data: entry.get("data").cloned(),
+    })
 }
 
 fn read_write(body: &Json, request_id: Option<Text>) -> Result<WriteDraft, OperationError> {
@@ -78,12 +109,17 @@ fn read_write(body: &Json, request_id: Option<Text>) -> Result<WriteDraft, Opera
     if entry.get("kind").and_then(Json::as_str).is_none() {
         return Err(problem("entry.kind", "must be a string"));
     }
-    let draft: EntryDraft = entry.to_typed().map_err(|error| problem("entry", &error.to_string()))?;
+    let draft: EntryDraft = entry
+        .to_typed()
+        .map_err(|error| problem("entry", &error.to_string()))?;
     for message in draft.model.iter().flatten() {
         // A message the model layer cannot read would fail every later request of the conversation.
         if let Err(error) = message.to_typed::<tidehold_models::message::Message>() {
             return Err(problem("entry.model", &error.to_string()));
         }
     }
-    Ok(WriteDraft { request_id, entry: draft })
+    Ok(WriteDraft {
+        request_id,
+        entry: draft,
+    })
 }

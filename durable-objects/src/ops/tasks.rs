@@ -13,7 +13,12 @@ pub fn list(session: &Session) -> Answer {
 }
 
 pub async fn get(session: &Session, id: TaskId) -> Answer {
-    let record = session.harness.session().task(id).await.map_err(|error| harness_error(error.into()))?;
+    let record = session
+        .harness
+        .session()
+        .task(id)
+        .await
+        .map_err(|error| harness_error(error.into()))?;
     let record = record.ok_or_else(OperationError::not_found)?;
     Ok(Reply::Json(view::task(&record)))
 }
@@ -21,6 +26,9 @@ pub async fn get(session: &Session, id: TaskId) -> Answer {
 /// Live tasks with their state under the current registry.
 pub fn inspections(session: &Session) -> Result<Vec<Json>, OperationError> {
     let live = session.harness.scheduler().inspect();
-    let shown = live.iter().map(Json::from_serialize).collect::<Result<Vec<_>, _>>();
+    let shown = live
+        .iter()
+        .map(Json::from_serialize)
+        .collect::<Result<Vec<_>, _>>();
     shown.map_err(|error| OperationError::new(Code::Internal, error.to_string()))
 }

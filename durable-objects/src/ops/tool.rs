@@ -13,21 +13,34 @@ use tidehold_contract::{Begun, Call, CallError, Pending, ToolResult, answer_abse
 
 pub async fn call(session: Session, request: &Request<Operation>, tool: &str) -> Answer {
     let call = check(tool, &request.body)?;
-    let exists = session.harness.session().incarnation().await.map_err(|error| harness_error(error.into()))?;
+    let exists = session
+        .harness
+        .session()
+        .incarnation()
+        .await
+        .map_err(|error| harness_error(error.into()))?;
     if exists.is_none()
         && let Some(result) = answer_absent(&call, session.harness.session().host().now())
     {
         return Ok(Reply::Json(result.to_json()));
     }
     session.harness.resume();
-    match session.contract.begin(call).await.map_err(|error| harness_error(error.into()))? {
+    match session
+        .contract
+        .begin(call)
+        .await
+        .map_err(|error| harness_error(error.into()))?
+    {
         Begun::Settled(result) => answer(&session, &result).await,
         Begun::Pending(pending) => {
             let format = match request.call.accept {
                 Accept::Json => Format::Json,
                 Accept::EventStream => Format::EventStream,
             };
-            Ok(Reply::Waiting { answer: finish(session, pending).boxed_local(), format })
+            Ok(Reply::Waiting {
+                answer: finish(session, pending).boxed_local(),
+                format,
+            })
         }
     }
 }
@@ -66,7 +79,13 @@ fn check(tool: &str, body: &str) -> Result<Call, OperationError> {
     Call::check(tool, &arguments).map_err(|error| match error {
         CallError::UnknownTool => OperationError::not_found(),
         CallError::ArgumentsInvalid(problems) => OperationError::arguments(
-            problems.into_iter().map(|it| PathProblem { path: it.path, message: it.message }).collect(),
+            problems
+                .into_iter()
+                .map(|it| PathProblem {
+                    path: it.path,
+                    message: it.message,
+                })
+                .collect(),
         ),
         CallError::Session(error) => harness_error(error.into()),
     })

@@ -1,6 +1,6 @@
 //! [`SqlDriver`] over the object's SQLite.
 
-use crate::platform::storage::{ObjectSql, ObjectStorage, describe};
+use crate::platform::storage::{ObjectCursor, ObjectSql, ObjectStorage, describe};
 use js_sys::{Array, JsString, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
@@ -34,41 +34,39 @@ impl ObjectDriver {
         self.sql.database_size() as u64
     }
 
-    fn text(&self, statement: &'static Statement) -> JsString {
-        let mut texts = self.texts.borrow_mut();
-        if texts.len() <= statement.id {
-            texts.resize(statement.id + 1, None);
-        }
-        match texts.get_mut(statement.id) {
-            Some(slot) => slot.get_or_insert_with(|| JsString::from(statement.sql)).clone(),
-            None => JsString::from(statement.sql),
-        }
-    }
-
-    /// Runs the statement to its end and returns its rows.
-    fn run(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Array, SqlError> {
+    /// Starts a statement. One that returns no rows has then run to its end.
+    fn start(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<ObjectCursor, SqlError> {
         let bound = Array::new_with_length(params.len() as u32);
         for (position, param) in (0..).zip(params) {
             bound.set(position, js_param(param));
         }
-        let cursor = self.sql.exec(&self.text(statement), &bound).map_err(failed)?;
-        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(failed)?;
-        self.rows_written
-            .set(self.rows_written.get() + cursor.rows_written() as u64);
-        Ok(rows)
+        let mut texts = self.texts.borrow_mut();
+        if texts.len() <= statement.id {
+            texts.resize(statement.id + 1, None);
+        }
+        let cursor = match texts.get_mut(statement.id) {
+            Some(text) => {
+                let text = text.get_or_insert_with(|| JsString::from(statement.sql));
+                self.sql.exec(text, &bound)
+            }
+            None => self.sql.exec(&JsString::from(statement.sql), &bound),
+        };
+        cursor.map_err(failed)
     }
 }
 
 impl SqlDriver for ObjectDriver {
     fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError> {
-        self.run(statement, params)?
-            .iter()
-            .map(|row| read_row(&row))
-            .collect()
+        let cursor = self.start(statement, params)?;
+        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(failed)?;
+        rows.iter().map(|row| read_row(&row)).collect()
     }
 
     fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        self.run(statement, params).map(drop)
+        let cursor = self.start(statement, params)?;
+        self.rows_written
+            .set(self.rows_written.get() + cursor.rows_written() as u64);
+        Ok(())
     }
 
     fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {

@@ -71,7 +71,7 @@ impl AgentChange {
             .ok_or_else(|| invalid("agent", "must be an object"))?;
         let mut change = Self::default();
         for (name, value) in members.iter() {
-            let (field, read): (&mut Field, fn(&Json) -> Result<Json, HarnessError>) = match &**name {
+            let (field, read): (&mut Field, ReadField) = match &**name {
                 "model" => (&mut change.model, read_model),
                 "thinkingLevel" => (&mut change.thinking_level, read_thinking_level),
                 "extensions" => (&mut change.extensions, read_names_or_edit),
@@ -119,6 +119,9 @@ pub async fn configure(
     }
     Ok(())
 }
+
+/// Reads one field of a request into its stored shape.
+type ReadField = fn(&Json) -> Result<Json, HarnessError>;
 
 fn stored_model(model: &ModelRef) -> Json {
     Json::object([

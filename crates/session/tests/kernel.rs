@@ -1,4 +1,10 @@
 //! What a commit is (spec 3 and 4): atomicity, visibility, table rules, documents, failures.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failing test may panic"
+)]
 
 mod support;
 

@@ -101,7 +101,7 @@ fn hash_canonical(value: &Json, digest: &mut Sha256) {
     match value {
         Json::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+            sorted.sort_by_key(|(name, _)| *name);
             digest.update(b"{");
             for (name, value) in sorted {
                 hash_canonical(&Json::String(name.clone()), digest);

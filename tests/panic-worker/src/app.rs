@@ -79,8 +79,24 @@ impl App for PanicApp {
             PanicOperation::PanicLater { ms } => work::panic_later(&session, ms),
             PanicOperation::PanicInTransaction => work::panic_in_transaction(&session),
             PanicOperation::Product { operation, body } => {
-                let Call { caller, session: name, accept, if_incarnation, request_id, traceparent, .. } = request.call;
-                let call = Call { operation, caller, session: name, accept, if_incarnation, request_id, traceparent };
+                let Call {
+                    caller,
+                    session: name,
+                    accept,
+                    if_incarnation,
+                    request_id,
+                    traceparent,
+                    ..
+                } = request.call;
+                let call = Call {
+                    operation,
+                    caller,
+                    session: name,
+                    accept,
+                    if_incarnation,
+                    request_id,
+                    traceparent,
+                };
                 return SessionApp::perform(Rc::clone(&session.product), Request { call, body }).await;
             }
         }

@@ -163,7 +163,7 @@ function print({ results, rows, versions, load, machine, repetitions, commits })
       "                min   median      min   median     mins   medians",
       ...table,
       "",
-      `Rows billed per commit: kernel ${rows.kernel.toFixed(2)}, raw ${rows.raw.toFixed(2)}. The bar is a ratio of 2.5.`,
+      `Rows billed per commit: kernel ${rows.kernel.toFixed(2)}, raw ${rows.raw.toFixed(2)}. The bar: a ratio of 2.5, synced.`,
       `${repetitions} repetitions, ${Object.values(commits).join(" and ")} commits each, state on ${machine.state}`,
       `node ${versions.node}, miniflare ${versions.miniflare}, workerd ${versions.workerd}`,
       `${machine.cpus} × ${machine.model}, load ${load.before[0].toFixed(1)} before, ${load.after[0].toFixed(1)} after`,

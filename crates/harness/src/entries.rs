@@ -17,17 +17,20 @@ pub const RESERVED_PREFIX: &str = "pi.";
 
 /// An input's entry: the user message of its content, under its own kind when the host gave one.
 pub(crate) fn input_entry(content: &Json, entry: Option<&InputEntry>, timestamp: Millis) -> EntryDraft {
-    let message = Json::object([
-        ("role", Json::from("user")),
-        ("content", content.clone()),
-        ("timestamp", Json::from(timestamp)),
-    ]);
     EntryDraft {
         kind: entry.map_or_else(|| USER.into(), |entry| entry.kind.clone()),
-        model: Some(vec![message]),
+        model: Some(vec![user_message(content.clone(), timestamp)]),
         data: entry.and_then(|entry| entry.data.clone()),
         ..EntryDraft::default()
     }
+}
+
+fn user_message(content: Json, timestamp: Millis) -> Json {
+    Json::object([
+        ("role", Json::from("user")),
+        ("content", content),
+        ("timestamp", Json::from(timestamp)),
+    ])
 }
 
 /// Kind and data a host gives an input's entry (spec 6).
@@ -39,16 +42,9 @@ pub struct InputEntry {
 
 /// A reset: the context starts anew at this entry, with the handoff text as its first message when given.
 pub(crate) fn reset_entry(handoff: Option<&str>, timestamp: Millis) -> EntryDraft {
-    let message = |text: &str| {
-        Json::object([
-            ("role", Json::from("user")),
-            ("content", Json::from(text)),
-            ("timestamp", Json::from(timestamp)),
-        ])
-    };
     EntryDraft {
         kind: RESET.into(),
-        model: handoff.map(|text| vec![message(text)]),
+        model: handoff.map(|text| vec![user_message(Json::from(text), timestamp)]),
         head: Some(DraftHead::Itself),
         ..EntryDraft::default()
     }

@@ -1,6 +1,6 @@
 //! Classification of a terminal message, in one commit that also clears the partial (spec 8.3).
 
-use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, parked, round};
+use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, parked, poll, round};
 use crate::docs::LIVE;
 use crate::entries::assistant_entry;
 use crate::live::{end_run, run_of};
@@ -17,9 +17,6 @@ use tidehold_session::ids::{ConversationId, EntryId};
 use tidehold_session::records::{SubmissionSettlement, TaskOutcomeError};
 use tidehold_session::{SessionError, Tx};
 use tidehold_tasks::{Next, Outcome, TaskFault};
-
-/// Least wait before a deferred answer is asked for, when the provider names none.
-const DEFAULT_POLL_AFTER_MS: Millis = 5000;
 
 type Step = Next<Checkpoint, GenerationResult>;
 
@@ -100,7 +97,7 @@ fn judge(message: &AssistantMessage, settings: &Settings, attempt: u32, now: Mil
         StopReason::Stop | StopReason::Length | StopReason::ToolUse => Verdict::Answer,
         StopReason::Deferred => match &message.deferred {
             Some(handle) => {
-                let poll_at = now + handle.poll_after_ms.unwrap_or(DEFAULT_POLL_AFTER_MS);
+                let poll_at = poll::next_poll(handle, now);
                 Verdict::Deferred {
                     handle: Box::new(handle.clone()),
                     poll_at,
@@ -232,11 +229,7 @@ pub(crate) async fn settle_unanswered(
 }
 
 /// The agent has no model, or one that no provider names.
-pub(super) async fn no_model(
-    _: &Generation,
-    runtime: &GenerationRuntime,
-    error: String,
-) -> Result<(), TaskFault> {
+pub(super) async fn no_model(runtime: &GenerationRuntime, error: String) -> Result<(), TaskFault> {
     let conversation = runtime.conversation_id();
     runtime
         .commit(async move |tx, _| Ok(Some(fail(&tx, conversation, "no_model", error).await?)))

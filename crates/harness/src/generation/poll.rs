@@ -18,6 +18,14 @@ pub(super) struct Deferred {
     pub poll_at: Millis,
 }
 
+/// Least wait before a deferred answer is asked for, when the provider names none.
+const DEFAULT_POLL_AFTER_MS: Millis = 5000;
+
+/// When to ask for a deferred answer next.
+pub(super) fn next_poll(handle: &DeferredHandle, now: Millis) -> Millis {
+    now + handle.poll_after_ms.unwrap_or(DEFAULT_POLL_AFTER_MS)
+}
+
 pub(super) async fn run(
     generation: &Generation,
     runtime: GenerationRuntime,
@@ -32,7 +40,7 @@ pub(super) async fn run(
         poll_at,
     } = deferred;
     let Some(known) = generation.models.model(&model.provider, &model.model_id) else {
-        return classify::no_model(generation, &runtime, prepare::unknown_model(&model)).await;
+        return classify::no_model(&runtime, prepare::unknown_model(&model)).await;
     };
     let message = generation
         .models
@@ -43,7 +51,7 @@ pub(super) async fn run(
     }
     let handle = message.deferred.unwrap_or(handle);
     // Strictly later, so that every poll is progress.
-    let poll_at = (runtime.now() + handle.poll_after_ms.unwrap_or(5000)).max(poll_at + 1);
+    let poll_at = next_poll(&handle, runtime.now()).max(poll_at + 1);
     let conversation = runtime.conversation_id();
     runtime
         .commit(async move |tx, _| {

@@ -21,14 +21,14 @@ pub(super) async fn run(
     let stored = session.snapshot(&AGENT, conversation).await?;
     let agent = AgentState::from_document(stored.as_ref())?;
     let Some(model) = agent.model.clone().or_else(|| (generation.default_model)()) else {
-        return classify::no_model(generation, &runtime, "No model is configured".to_owned()).await;
+        return classify::no_model(&runtime, "No model is configured".to_owned()).await;
     };
     if generation
         .models
         .model(&model.provider, &model.model_id)
         .is_none()
     {
-        return classify::no_model(generation, &runtime, unknown_model(&model)).await;
+        return classify::no_model(&runtime, unknown_model(&model)).await;
     }
     let view = context::read(&session, conversation, None).await?;
     let planned = prompt::plan(

@@ -41,7 +41,7 @@ pub(super) async fn run(
         .models
         .model(&pinned.model.provider, &pinned.model.model_id)
     else {
-        return classify::no_model(generation, &runtime, prepare::unknown_model(&pinned.model)).await;
+        return classify::no_model(&runtime, prepare::unknown_model(&pinned.model)).await;
     };
     let view = context::read(runtime.session(), conversation, Some(pinned.cutoff)).await?;
     let mut options: StreamOptions = pinned

@@ -200,15 +200,7 @@ impl Admission<'_> {
         let entry = input_entry(&draft.content, draft.entry.as_ref(), self.tx.now());
         let placed = self.tx.append_entry(self.conversation, entry).await?;
         let state = SubmissionState::Input(InputStatus::Placed { entry: placed.id });
-        let record = self
-            .tx
-            .create_submission(
-                self.conversation,
-                draft.request_id.clone(),
-                self.hash.clone(),
-                state,
-            )
-            .await?;
+        let record = self.record(draft.request_id.clone(), state).await?;
         start_run(self.tx, self.conversation, vec![record.id]).await?;
         Ok(record)
     }
@@ -247,16 +239,19 @@ impl Admission<'_> {
                 .await?;
             SubmissionState::Write(WriteStatus::Done { entry: placed.id })
         };
-        let record = self
+        self.record(draft.request_id.clone(), state).await
+    }
+
+    async fn record(
+        &self,
+        request_id: Option<Text>,
+        state: SubmissionState,
+    ) -> Result<SubmissionRecord, HarnessError> {
+        let hash = self.hash.clone();
+        Ok(self
             .tx
-            .create_submission(
-                self.conversation,
-                draft.request_id.clone(),
-                self.hash.clone(),
-                state,
-            )
-            .await?;
-        Ok(record)
+            .create_submission(self.conversation, request_id, hash, state)
+            .await?)
     }
 
     /// Queues behind what waits; an idle conversation with waiting items runs a final boundary at once.
@@ -266,10 +261,7 @@ impl Admission<'_> {
         state: SubmissionState,
         what: Queued,
     ) -> Result<SubmissionRecord, HarnessError> {
-        let record = self
-            .tx
-            .create_submission(self.conversation, request_id, self.hash.clone(), state)
-            .await?;
+        let record = self.record(request_id, state).await?;
         let item = InboxItem { id: record.id, what };
         inbox::push(self.tx, self.conversation, &item).await?;
         self.floor.items.push(item);

@@ -28,7 +28,7 @@ pub(super) enum Verdict {
 pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError> {
     let tx = Tx::new(Rc::clone(&inner));
     // The callback is the caller's code: its panic rolls back its commit and nothing else.
-    let outcome = AssertUnwindSafe(body(tx.clone())).catch_unwind().await;
+    let outcome = caught(body(tx.clone())).await;
     let pending = tx.seal();
     match outcome {
         Ok(Verdict::Commit) => {}
@@ -45,6 +45,15 @@ pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError
         store(&inner, assembly).await?;
     }
     Ok(())
+}
+
+type Caught = Result<Verdict, Box<dyn std::any::Any + Send>>;
+
+/// Out of line on purpose: inlined into a caller by link-time optimization, its landing pad has come out as invalid wasm
+/// in some release builds.
+#[inline(never)]
+fn caught(callback: LocalBoxFuture<'static, Verdict>) -> LocalBoxFuture<'static, Caught> {
+    Box::pin(AssertUnwindSafe(callback).catch_unwind())
 }
 
 /// Text of a panic payload.

@@ -7,7 +7,7 @@ use futures::future::{Either, select};
 use std::pin::pin;
 use tidehold_durable_objects::platform::timer::sleep;
 use tidehold_durable_objects::protocol::{
-    CALL, Call, OUTCOME, OperationError, Outcome, STREAM_ID, to_ascii_json,
+    CALL, Call, OUTCOME, OperationError, Outcome, STREAM_ID, from_json_text, to_ascii_json,
 };
 use worker::{Env, Headers, Method, Request, RequestInit, Response};
 
@@ -60,8 +60,11 @@ async fn translate(mut answer: Response, status: u16) -> Result<Response, ApiErr
     match outcome {
         None => Err(ApiError::internal()),
         Some(Outcome::Error) => {
-            let error: OperationError = answer.json().await.map_err(internal)?;
-            Err(error.into())
+            let text = answer.text().await.map_err(internal)?;
+            match from_json_text::<OperationError>(&text) {
+                Ok(error) => Err(error.into()),
+                Err(_) => Err(ApiError::internal()),
+            }
         }
         Some(Outcome::Empty) => respond::empty(204, &[]).map_err(internal),
         Some(Outcome::Ok | Outcome::Stream) => {

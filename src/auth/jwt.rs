@@ -2,18 +2,20 @@
 
 use super::{Identity, base64url};
 use hmac::{Hmac, Mac};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use sha2::Sha256;
+use tidehold_delta::{FromJson, Json};
 
-#[derive(Deserialize)]
+/// Claims of other programs may be nested; none has reason to be deep.
+const CLAIMS_DEPTH: usize = 32;
+
+#[derive(FromJson)]
 struct Header {
     alg: String,
     /// Extensions that the reader must understand; none is.
-    crit: Option<serde_json::Value>,
+    crit: Option<Json>,
 }
 
-#[derive(Deserialize)]
+#[derive(FromJson)]
 struct Claims {
     project: String,
     #[serde(default)]
@@ -43,7 +45,7 @@ pub fn verify(secret: &str, token: &str, now_seconds: u64) -> Option<Identity> {
     valid.then(|| Identity::new(claims.project, claims.sub, scopes))
 }
 
-fn read<T: DeserializeOwned>(part: &str) -> Option<T> {
+fn read<T: FromJson>(part: &str) -> Option<T> {
     let text = String::from_utf8(base64url::decode(part)?).ok()?;
-    serde_json::from_str(&text).ok()
+    Json::parse(&text, CLAIMS_DEPTH).ok()?.to_typed().ok()
 }

@@ -1,12 +1,15 @@
 //! The list of tokens: `[{"sha256": "<hex>", "project": "p", "scopes": ["call", …]}]`.
 
 use super::Identity;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
+use tidehold_delta::{ConvertError, FromJson, Json};
+
+/// A list of objects with a list.
+const LIST_DEPTH: usize = 3;
 
 /// One accepted token. The list holds digests, so that reading the secret gives nobody a token.
-#[derive(Deserialize)]
+#[derive(FromJson)]
 #[serde(deny_unknown_fields)]
 pub struct Token {
     sha256: String,
@@ -17,12 +20,13 @@ pub struct Token {
 /// The list, or what is wrong with it.
 pub fn parse(text: &str) -> Result<Vec<Token>, String> {
     // The problem may quote the text around it, which is secret: only its place is told.
-    let tokens: Vec<Token> = serde_json::from_str(text).map_err(|error| {
-        format!(
-            "TIDEHOLD_TOKENS is not a valid list (line {}, column {})",
-            error.line(),
-            error.column()
-        )
+    let json =
+        Json::parse(text, LIST_DEPTH).map_err(|error| format!("TIDEHOLD_TOKENS is not JSON: {error}"))?;
+    let tokens: Vec<Token> = json.to_typed().map_err(|error| match error {
+        ConvertError::Mismatch { path, .. } if !path.is_empty() => {
+            format!("TIDEHOLD_TOKENS is not a valid list (at {path})")
+        }
+        _ => "TIDEHOLD_TOKENS is not a list".to_owned(),
     })?;
     for (index, token) in tokens.iter().enumerate() {
         if digest(token).is_none() {

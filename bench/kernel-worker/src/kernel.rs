@@ -1,8 +1,9 @@
 //! A session over the object's storage, and commits through its line.
 
+use tidehold_delta::FromJson;
 use crate::workload::{self, PARTIAL, PARTIALS, PIECE};
 use js_sys::futures::JsFuture;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
 use tidehold_durable_objects::platform::host::WasmHost;
 use tidehold_durable_objects::platform::life::Life;
@@ -17,7 +18,7 @@ use tidehold_storage::sql::SqlDriver;
 use wasm_bindgen::JsValue;
 
 /// What to do.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, FromJson)]
 pub struct Run {
     /// Commits to time.
     commits: u64,

@@ -14,9 +14,9 @@ pub(crate) use cancel::keep_reason;
 pub(crate) use end::readable;
 pub use end::{End, RunResult};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::Text;
+use tidehold_delta::{FromJson, Text};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, SubmissionId};
 use tidehold_tasks::{Running, Runtime, Task, TaskFault, TaskRegistry, Wake};
@@ -33,7 +33,7 @@ pub fn install(registry: &mut TaskRegistry) {
 }
 
 /// What was asked for, redacted; without the prompt.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunInput {
     pub description: Text,
@@ -48,7 +48,7 @@ pub struct RunInput {
 }
 
 /// The child of a run and the submission it answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Child {
     pub conversation: ConversationId,
@@ -56,7 +56,7 @@ pub struct Child {
 }
 
 /// Durable phases.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum Checkpoint {
     /// Without a child: what a task is created with. The launch replaces it in the same commit, once the child exists.

@@ -1,7 +1,8 @@
 //! Between [`Json`] and typed Rust values, without a detour through text.
 
+mod from_json;
 mod key;
-mod reader;
+mod members;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -9,16 +10,22 @@ mod writer;
 use std::fmt;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+
+pub use from_json::FromJson;
+pub use members::{Members, present, variant_name};
 
 use crate::{Json, MAX_DEPTH};
 
 /// Why a typed value is no [`Json`], or a [`Json`] is no such typed value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConvertError {
-    /// What the type's own `Serialize` or `Deserialize` reported: a missing field, a wrong type.
+    /// What the type's own `Serialize` reported.
     #[error("{0}")]
     Message(String),
+    /// The value does not fit the type: `path` is where, member names and indexes joined by dots (empty for the value
+    /// itself), `problem` what is wrong there.
+    #[error("{path}{}{problem}", if path.is_empty() { "" } else { ": " })]
+    Mismatch { path: String, problem: String },
     #[error("number is not finite")]
     NotFinite,
     #[error("integer {0} is beyond ±(2^53-1)")]
@@ -35,9 +42,33 @@ impl serde::ser::Error for ConvertError {
     }
 }
 
-impl serde::de::Error for ConvertError {
-    fn custom<T: fmt::Display>(message: T) -> ConvertError {
-        ConvertError::Message(message.to_string())
+impl ConvertError {
+    /// The value itself does not fit.
+    pub fn mismatch(problem: &str) -> Self {
+        Self::Mismatch {
+            path: String::new(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    /// The name of no variant.
+    pub fn unknown_variant(found: &str, known: &[&str]) -> Self {
+        members::unknown("unknown variant", found, known)
+    }
+
+    /// The same problem, seen from the value around: the mismatch is in its member or element `name`.
+    pub fn inside(self, name: &str) -> Self {
+        match self {
+            Self::Mismatch { path, problem } => Self::Mismatch {
+                path: if path.is_empty() {
+                    name.to_owned()
+                } else {
+                    [name, ".", &path].concat()
+                },
+                problem,
+            },
+            other => other,
+        }
     }
 }
 
@@ -55,11 +86,11 @@ impl Json {
     /// The typed value with this JSON form. Integral numbers serve integer and floating-point fields.
     ///
     /// # Errors
-    /// Depth above [`MAX_DEPTH`], and whatever the type reports.
-    pub fn to_typed<T: DeserializeOwned>(&self) -> Result<T, ConvertError> {
+    /// Depth above [`MAX_DEPTH`], and the place that does not fit.
+    pub fn to_typed<T: FromJson>(&self) -> Result<T, ConvertError> {
         if self.deeper_than(MAX_DEPTH) {
             return Err(ConvertError::Depth);
         }
-        T::deserialize(reader::Reader(self))
+        T::from_json(self)
     }
 }

@@ -17,9 +17,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::{ApplyError, Array, ConvertError, Json, MAX_DEPTH, Op, Path, Segment, utf16_len};
+use crate::{ApplyError, Array, ConvertError, FromJson, Json, MAX_DEPTH, Op, Path, Segment, utf16_len};
 use open::Open;
 
 /// Why a draft refuses. The value is then unchanged.
@@ -199,7 +198,7 @@ impl Draft {
     ///
     /// `f` runs without any borrow of the change, so it may use other handles; what they do below this
     /// place is overwritten.
-    pub fn edit<T: Serialize + DeserializeOwned>(&self, f: impl FnOnce(&mut T)) -> Result<(), DraftError> {
+    pub fn edit<T: Serialize + FromJson>(&self, f: impl FnOnce(&mut T)) -> Result<(), DraftError> {
         let present = self.get()?.ok_or_else(|| self.unresolvable())?;
         let mut typed: T = present.to_typed()?;
         f(&mut typed);

@@ -19,8 +19,11 @@ mod path;
 mod scratch;
 mod utf16;
 
+// The derive names this crate by its path, also in here.
+extern crate self as tidehold_delta;
+
 pub use apply::{apply, apply_batch};
-pub use convert::ConvertError;
+pub use convert::{ConvertError, FromJson, Members, present, variant_name};
 pub use draft::{Change, Draft, DraftError, Prepared};
 pub use error::ApplyError;
 pub use json::{
@@ -28,6 +31,7 @@ pub use json::{
 };
 pub use op::{Op, decode_batch, encode_batch};
 pub use path::{Path, Segment};
+pub use tidehold_delta_derive::FromJson;
 pub use utf16::{byte_of_unit, unit_of_byte, utf16_len};
 
 /// The deepest value this crate converts, places or applies: containers around a scalar.

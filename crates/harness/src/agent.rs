@@ -2,15 +2,15 @@
 
 use crate::docs::AGENT;
 use crate::error::{HarnessError, malformed};
-use serde::{Deserialize, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json};
 use tidehold_models::model::ModelRef;
 use tidehold_models::thinking::ThinkingLevel;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::{SessionError, Tx};
 
 /// What someone chose for the conversation. Unset fields follow the host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentState {
     #[serde(default, skip_serializing_if = "Option::is_none")]

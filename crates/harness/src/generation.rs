@@ -16,9 +16,9 @@ mod round;
 pub(crate) use classify::settle_unanswered;
 
 use crate::settings::Settings;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 use tidehold_models::message::DeferredHandle;
 use tidehold_models::model::ModelRef;
 use tidehold_models::models::Models;
@@ -40,11 +40,11 @@ pub struct Generation {
 }
 
 /// The inputs of the run live in `pi.live.run`, not here.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 pub struct GenerationInput {}
 
 /// Durable phases. `attempt` counts requests of this generation from 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Checkpoint {
     Prepare {
@@ -78,7 +78,7 @@ pub enum Checkpoint {
 }
 
 /// The entry that ended the generation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct GenerationResult {
     pub entry_id: EntryId,

@@ -2,14 +2,14 @@
 
 use crate::docs::LIVE;
 use crate::error::malformed;
-use serde::{Deserialize, Serialize};
-use tidehold_delta::{Draft, Json};
+use serde::Serialize;
+use tidehold_delta::{Draft, FromJson, Json};
 use tidehold_session::ids::{ConversationId, SubmissionId, TaskId};
 use tidehold_session::records::SubmissionSettlement;
 use tidehold_session::{SessionError, Tx};
 
 /// `pi.live.run`: present exactly while the conversation is busy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
     pub task_id: TaskId,

@@ -1,18 +1,18 @@
 //! Harness-wide run policy, resolved anew by every reader (spec 2.2).
 
-use serde::{Deserialize, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{ConvertError, FromJson, Json};
 use tidehold_models::errors::RetryPolicy;
 use tidehold_session::host::Millis;
 
 /// Resolved settings; every field has the default of the spec.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Settings {
     /// Request options forwarded to the model layer.
     pub stream: Json,
     /// Durable retries of generation attempts; members given replace the defaults one by one.
-    #[serde(deserialize_with = "over_default_retry")]
+    #[json(with = "over_default_retry")]
     pub retry: RetryPolicy,
     pub compaction: CompactionPolicy,
     pub tool_execution: ToolExecution,
@@ -45,8 +45,8 @@ fn default_retry() -> RetryPolicy {
     }
 }
 
-fn over_default_retry<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RetryPolicy, D::Error> {
-    #[derive(Deserialize)]
+fn over_default_retry(json: &Json) -> Result<RetryPolicy, ConvertError> {
+    #[derive(FromJson)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Given {
         enabled: Option<bool>,
@@ -54,7 +54,7 @@ fn over_default_retry<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
         base_delay_ms: Option<f64>,
         max_agent_delay_ms: Option<f64>,
     }
-    let given = Given::deserialize(deserializer)?;
+    let given = Given::from_json(json)?;
     let default = default_retry();
     Ok(RetryPolicy {
         enabled: given.enabled.unwrap_or(default.enabled),
@@ -65,7 +65,7 @@ fn over_default_retry<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resu
 }
 
 /// Automatic compaction thresholds, in tokens (spec 8.7). Read by the compaction task once it exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct CompactionPolicy {
     pub enabled: bool,
@@ -86,7 +86,7 @@ impl Default for CompactionPolicy {
 }
 
 /// How the calls of one round run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum ToolExecution {
     Parallel,
@@ -94,7 +94,7 @@ pub enum ToolExecution {
 }
 
 /// How many queued items of one mode a boundary selects (spec 6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 pub enum QueueMode {
     #[serde(rename = "all")]
     All,
@@ -103,7 +103,7 @@ pub enum QueueMode {
 }
 
 /// Throttles of durable progress, in milliseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Progress {
     pub partial_interval_ms: Millis,

@@ -19,14 +19,14 @@ pub use tool::{Tool, ToolReference};
 pub use usage::{Usage, UsageCost};
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json, present};
 
 /// Milliseconds since the Unix epoch. Signed, because stored messages may carry any number a client wrote.
 pub type Timestamp = i64;
 
 /// One message of a model context.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "role", rename_all = "camelCase")]
 #[allow(
     clippy::large_enum_variant,
@@ -44,7 +44,7 @@ pub enum Message {
 }
 
 /// Instructions; a later one changes what earlier ones said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemMessage {
     /// Free text, may be empty.
@@ -63,7 +63,7 @@ pub struct SystemMessage {
 }
 
 /// What the user said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
     /// A text, or blocks; which of the two is kept.
@@ -73,7 +73,7 @@ pub struct UserMessage {
 }
 
 /// The result of one tool call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
     /// The `id` of the answered call.
@@ -83,11 +83,8 @@ pub struct ToolResultMessage {
     /// What the model sees.
     pub content: Vec<UserBlock>,
     /// Structured result for user interfaces, never sent to a model. `Some(null)` and `None` differ.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[json(with = "present")]
     pub details: Option<Json>,
     /// What the tool itself spent on models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,9 +119,4 @@ impl Message {
             Self::ToolResult(message) => message.timestamp,
         }
     }
-}
-
-/// Reads a present member as `Some`, also when it is `null`: absent and `null` stay different.
-pub(crate) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
 }

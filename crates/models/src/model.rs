@@ -3,12 +3,12 @@
 use crate::message::{AssistantMessage, StopReason, Timestamp};
 use crate::thinking::ThinkingLevel;
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 
 /// Names a model: a provider of the configuration and a key of its `models`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRef {
     /// Key of the configuration's `providers`.
@@ -36,7 +36,7 @@ impl fmt::Display for ModelRef {
 }
 
 /// Wire formats this crate knows by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "kebab-case")]
 pub enum Api {
     /// The embedded deterministic model.
@@ -67,7 +67,7 @@ impl Api {
 }
 
 /// What a model accepts besides text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "lowercase")]
 pub enum InputKind {
     /// Text.
@@ -80,7 +80,7 @@ pub enum InputKind {
 pub type HeaderMap = IndexMap<String, Option<String>>;
 
 /// One model of the catalog.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Model {
     /// Key in the catalog: what [`ModelRef::model_id`] and [`crate::message::AssistantMessage::model`] hold.
@@ -149,7 +149,7 @@ impl Model {
 }
 
 /// Prices in US dollars per million tokens.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ModelCost {
     /// Prompt tokens.
@@ -166,7 +166,7 @@ pub struct ModelCost {
 }
 
 /// Prices of prompts above a size, in US dollars per million tokens.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CostTier {
     /// The tier applies to prompts with more tokens than this, cached ones included.

@@ -6,9 +6,9 @@ use crate::stream::StreamEvent;
 use crate::thinking::ThinkingLevel;
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 use tidehold_session::signal::AbortSignal;
 
 /// Catalog and requests. [`crate::registry::ModelRegistry`] is the product's implementation.
@@ -69,7 +69,7 @@ pub enum RequestPurpose {
 }
 
 /// How to ask. The member names are those of pi-ai's simple options.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StreamOptions {
     /// Thinking level; absent or `off`: no thinking.
@@ -118,7 +118,7 @@ pub struct StreamOptions {
 }
 
 /// How long a provider keeps a prompt for the next request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheRetention {
     /// Not at all.
@@ -131,7 +131,7 @@ pub enum CacheRetention {
 }
 
 /// Whether the model may call tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {
     /// The model decides.
@@ -141,7 +141,7 @@ pub enum ToolChoice {
 }
 
 /// Thinking tokens by level; absent: the default of the level.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
 #[serde(default)]
 pub struct ThinkingBudgets {
     /// Default 1024.

@@ -1,10 +1,11 @@
 //! Thinking levels: what a model supports and what a request gets (models.md 1.5 and 4.8).
 
 use crate::model::Model;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tidehold_delta::FromJson;
 
 /// How hard a model should think. `Off` is the absence of thinking; a request omits it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, FromJson)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
     /// No thinking.

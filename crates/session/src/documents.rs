@@ -1,11 +1,11 @@
 //! Document definitions and records (spec 3.1 and 3.2).
 
 use crate::ids::{ConversationId, DocumentId, Seq, TaskId};
-use serde::{Deserialize, Serialize};
-use tidehold_delta::{Json, Op, Text};
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json, Op, Text};
 
 /// What a document belongs to; decides its lifetime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, FromJson)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum Scope {
     Session,
@@ -32,7 +32,7 @@ impl From<TaskId> for Scope {
 }
 
 /// What a fork's child starts with (spec 3.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum ForkPolicy {
     AsOf,
@@ -82,7 +82,7 @@ pub struct DocDef {
 }
 
 /// A persisted incarnation (spec 3.2).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentRecord {
     pub id: DocumentId,
@@ -117,7 +117,7 @@ impl DocumentRecord {
 }
 
 /// The stored half of [`History`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum StoredHistory {
     Latest,

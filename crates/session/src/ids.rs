@@ -1,12 +1,13 @@
 //! Identifiers (spec 2): plain numbers on the wire and at rest, distinct types in memory.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::fmt;
+use tidehold_delta::FromJson;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, FromJson, Debug)]
         #[serde(transparent)]
         pub struct $name(pub u64);
 

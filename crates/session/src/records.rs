@@ -4,12 +4,12 @@
 
 use crate::host::Millis;
 use crate::ids::{ConversationId, EntryId, SubmissionId, TaskId};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use tidehold_delta::{Json, Text};
+use tidehold_delta::{ConvertError, FromJson, Json, Text, present};
 
 /// A transcript scope (spec 2).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationRecord {
     pub id: ConversationId,
@@ -22,7 +22,7 @@ pub struct ConversationRecord {
 }
 
 /// Where a fork leaves its parent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationParent {
     pub conversation_id: ConversationId,
@@ -30,7 +30,7 @@ pub struct ConversationParent {
 }
 
 /// The owning task and, derived from it, the owner's conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationOwner {
     pub conversation_id: ConversationId,
@@ -45,7 +45,7 @@ pub enum ConversationOwnership {
 }
 
 /// An immutable transcript record (spec 2).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryRecord {
     pub id: EntryId,
@@ -54,11 +54,8 @@ pub struct EntryRecord {
     /// Model messages in the shape of the models crate; the kernel reads only what context derivation needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Vec<Json>>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[json(with = "present")]
     pub data: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<EntryId>,
@@ -69,7 +66,7 @@ pub struct EntryRecord {
 }
 
 /// One edit of the derived context (spec 2.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub struct ContextEdit {
     pub target: EntryId,
     #[serde(flatten)]
@@ -77,7 +74,7 @@ pub struct ContextEdit {
 }
 
 /// What an edit does to its target's model messages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "action", rename_all = "camelCase")]
 pub enum ContextEditAction {
     Omit,
@@ -85,17 +82,14 @@ pub enum ContextEditAction {
 }
 
 /// A new entry before its id is minted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryDraft {
     pub kind: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Vec<Json>>,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[json(with = "present")]
     pub data: Option<Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<DraftHead>,
@@ -130,24 +124,18 @@ impl Serialize for DraftHead {
     }
 }
 
-impl<'de> Deserialize<'de> for DraftHead {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Wire {
-            Id(EntryId),
-            Word(String),
-        }
-        match Wire::deserialize(deserializer)? {
-            Wire::Id(id) => Ok(Self::Entry(id)),
-            Wire::Word(word) if word == "self" => Ok(Self::Itself),
-            Wire::Word(_) => Err(serde::de::Error::custom("head is an entry id or \"self\"")),
+impl FromJson for DraftHead {
+    fn from_json(json: &Json) -> Result<Self, ConvertError> {
+        match json.as_str() {
+            Some("self") => Ok(Self::Itself),
+            Some(_) => Err(ConvertError::mismatch("expected an entry id or \"self\"")),
+            None => EntryId::from_json(json).map(Self::Entry),
         }
     }
 }
 
 /// An admitted input or write and how it stands (spec 2 and 6).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SubmissionRecord {
     pub id: SubmissionId,
@@ -182,7 +170,7 @@ impl SubmissionRecord {
 }
 
 /// The two kinds of submissions, each with its own statuses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SubmissionState {
     Input(InputStatus),
@@ -190,7 +178,7 @@ pub enum SubmissionState {
 }
 
 /// An input: queued, placed in the transcript, then answered or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum InputStatus {
     Queued,
@@ -205,17 +193,14 @@ pub enum InputStatus {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         entry: Option<EntryId>,
         reason: Text,
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[json(with = "present")]
         detail: Option<Json>,
     },
 }
 
 /// A write: queued, then placed (done) or dropped.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum WriteStatus {
     Queued,
@@ -224,11 +209,8 @@ pub enum WriteStatus {
     },
     Unanswered {
         reason: Text,
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[json(with = "present")]
         detail: Option<Json>,
     },
 }
@@ -241,7 +223,7 @@ pub enum SubmissionSettlement {
 }
 
 /// A durable state machine attached to one conversation (spec 5.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRecord {
     pub id: TaskId,
@@ -307,14 +289,14 @@ impl TaskRecord {
 }
 
 /// Why an abort mark was set when nobody asked for it (spec 5.4).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum AbortMarkReason {
     Restart,
 }
 
 /// Where a task stands (spec 5.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum TaskState {
     Pending {
@@ -341,7 +323,7 @@ pub enum TaskState {
 }
 
 /// How a waiting task treats the first failure among what it waits for (spec 5.5).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum JoinPolicy {
     FailFast,
@@ -349,7 +331,7 @@ pub enum JoinPolicy {
 }
 
 /// The five ways a task ends (spec 5.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum TaskOutcome {
     Completed {
@@ -357,21 +339,15 @@ pub enum TaskOutcome {
     },
     Failed {
         error: TaskOutcomeError,
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[json(with = "present")]
         result: Option<Json>,
     },
     Aborted {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Text>,
-        #[serde(
-            default,
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "present"
-        )]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[json(with = "present")]
         result: Option<Json>,
     },
     Orphaned {
@@ -383,14 +359,11 @@ pub enum TaskOutcome {
 }
 
 /// Why a task failed or faulted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub struct TaskOutcomeError {
     pub message: Text,
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[json(with = "present")]
     pub detail: Option<Json>,
 }
 
@@ -417,9 +390,4 @@ pub struct TaskCreate {
 
 fn is_false(flag: &bool) -> bool {
     !flag
-}
-
-/// Keeps an explicit `null` apart from an absent member.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
 }

@@ -3,9 +3,8 @@
 use crate::fault::TaskFault;
 use crate::runtime::Runtime;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::rc::Rc;
-use tidehold_delta::{Json, Text};
+use tidehold_delta::{FromJson, Json, Text};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{JoinPolicy, TaskOutcomeError, TaskRecord};
@@ -29,9 +28,9 @@ pub trait Task: Sized + 'static {
     /// Positive; stored with every task. Raise it with any change of `Input` or `Checkpoint` that old data does not fit,
     /// and implement [`Task::migrate`].
     const VERSION: u32;
-    type Input: Serialize + DeserializeOwned + 'static;
-    type Checkpoint: Serialize + DeserializeOwned + 'static;
-    type Outcome: Serialize + DeserializeOwned + 'static;
+    type Input: Serialize + FromJson + 'static;
+    type Checkpoint: Serialize + FromJson + 'static;
+    type Outcome: Serialize + FromJson + 'static;
 
     /// Checkpoint of a new task.
     fn initial(&self, input: &Self::Input) -> Self::Checkpoint;

@@ -8,15 +8,15 @@ use crate::platform::life::Life;
 use crate::platform::sql::ObjectDriver;
 use crate::platform::storage::of_state;
 use crate::protocol::{Call, Code, OperationError};
-use serde::de::DeserializeOwned;
 use std::future::Future;
 use std::rc::Rc;
+use tidehold_delta::FromJson;
 use worker::{Env, State};
 
 /// The session inside a frame.
 pub trait App: Sized + 'static {
     /// What can be asked of it.
-    type Operation: DeserializeOwned + 'static;
+    type Operation: FromJson + 'static;
     /// An open session.
     type Session: 'static;
 

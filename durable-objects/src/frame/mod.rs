@@ -16,7 +16,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::platform::guard::{Guarded, guard};
 use crate::platform::life::{EndReason, Life};
 use crate::platform::timer;
-use crate::protocol::{CALL, Call, Code, OperationError, from_ascii_json};
+use crate::protocol::{CALL, Call, Code, OperationError, from_json_text};
 use crate::rate::RateLimit;
 use reply::{error_response, reply_response};
 use slot::{Opened, Slot};
@@ -188,7 +188,7 @@ async fn read_request<A: App>(request: &mut worker::Request) -> Result<Request<A
     let header = request.headers().get(CALL).map_err(|error| error.to_string())?;
     let header = header.ok_or("the internal call header is missing")?;
     let call =
-        from_ascii_json(&header).map_err(|error| format!("the internal call header is invalid: {error}"))?;
+        from_json_text(&header).map_err(|error| format!("the internal call header is invalid: {error}"))?;
     let body = request.text().await.map_err(|error| error.to_string())?;
     Ok(Request { call, body })
 }

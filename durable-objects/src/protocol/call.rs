@@ -1,11 +1,11 @@
 //! One call from the Worker to an object.
 
 use super::Operation;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json, MAX_DEPTH};
 
 /// Everything about a call but its body.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Call<Op = Operation> {
     pub operation: Op,
@@ -24,7 +24,7 @@ pub struct Call<Op = Operation> {
 }
 
 /// Who calls, after authentication and the check of scopes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
     pub project: String,
@@ -36,7 +36,7 @@ pub struct Caller {
 }
 
 /// What kind of answer the client can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum Accept {
     Json,
@@ -60,9 +60,10 @@ pub fn to_ascii_json(value: &impl Serialize) -> Result<String, serde_json::Error
     Ok(ascii)
 }
 
-/// The reverse of [`to_ascii_json`].
-pub fn from_ascii_json<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_str(text)
+/// A message of the protocol, from [`to_ascii_json`] or a body. The error is for the log.
+pub fn from_json_text<T: FromJson>(text: &str) -> Result<T, String> {
+    let json = Json::parse(text, MAX_DEPTH).map_err(|error| error.to_string())?;
+    json.to_typed().map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -93,6 +94,6 @@ mod tests {
         };
         let header = to_ascii_json(&call).unwrap();
         assert!(header.chars().all(|c| (' '..='~').contains(&c)), "{header}");
-        assert_eq!(from_ascii_json::<Call>(&header).unwrap(), call);
+        assert_eq!(from_json_text::<Call>(&header).unwrap(), call);
     }
 }

@@ -1,11 +1,11 @@
 //! Why an operation was refused or failed.
 
-use serde::{Deserialize, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json};
 
 /// Transport error codes that an object can answer with. They are part of the HTTP contract (http.md); the status of
 /// each is the Worker's business.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     JsonInvalid,
@@ -26,7 +26,7 @@ pub enum Code {
 }
 
 /// An error answer of the object. `message` is for people; programs go by `code`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson, thiserror::Error)]
 #[serde(rename_all = "camelCase")]
 #[error("{code:?}: {message}")]
 pub struct OperationError {
@@ -44,7 +44,7 @@ pub struct OperationError {
 }
 
 /// One wrong place in a body.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromJson)]
 pub struct PathProblem {
     /// Member names and indexes joined by dots or slashes, as the checker that found it writes them.
     pub path: String,

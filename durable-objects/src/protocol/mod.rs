@@ -12,7 +12,7 @@ mod call;
 mod error;
 mod operation;
 
-pub use call::{Accept, Call, Caller, from_ascii_json, to_ascii_json};
+pub use call::{Accept, Call, Caller, from_json_text, to_ascii_json};
 pub use error::{Code, OperationError, PathProblem};
 pub use operation::{ConversationKey, Operation, Order};
 pub use tidehold_session::ids::{ConversationId, EntryId, SubmissionId, TaskId};

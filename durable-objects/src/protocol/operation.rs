@@ -1,12 +1,11 @@
 //! What can be asked of a session.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tidehold_delta::{ConvertError, FromJson, Json};
 use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
 
 /// One operation of one session, as the route names it. Bodies travel beside it as text.
-///
-/// Externally tagged on purpose: serde's other forms buffer the value first, which costs tens of kilobytes of code.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Operation {
     /// Runs one of the contract tools on the arguments in the body.
@@ -82,8 +81,8 @@ impl Operation {
 }
 
 /// A conversation as clients name it: `root` is a name of its own, because the first write to it creates it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "u64", into = "u64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "u64")]
 pub enum ConversationKey {
     Root,
     Id(ConversationId),
@@ -103,6 +102,12 @@ impl ConversationKey {
     }
 }
 
+impl FromJson for ConversationKey {
+    fn from_json(json: &Json) -> Result<Self, ConvertError> {
+        u64::from_json(json).map(Self::from)
+    }
+}
+
 impl From<u64> for ConversationKey {
     fn from(id: u64) -> Self {
         match ConversationId(id) {
@@ -119,7 +124,7 @@ impl From<ConversationKey> for u64 {
 }
 
 /// Order of a page of entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
     Ascending,

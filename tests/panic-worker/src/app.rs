@@ -2,10 +2,10 @@
 
 use crate::work;
 use futures::channel::mpsc::UnboundedSender;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tidehold_delta::Json;
+use tidehold_delta::{Json, FromJson};
 use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
 use tidehold_durable_objects::protocol::{Call, Operation, OperationError};
@@ -14,7 +14,7 @@ use tidehold_durable_objects::streams::Frame;
 pub struct PanicApp;
 
 /// What the test asks for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, FromJson)]
 #[serde(tag = "name", rename_all = "camelCase")]
 pub enum PanicOperation {
     /// Stores a text, and counts this call in memory.

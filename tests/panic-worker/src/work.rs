@@ -1,5 +1,6 @@
 //! What the session does between its panics.
 
+use tidehold_delta::FromJson;
 use crate::app::PanicSession;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::LocalBoxFuture;
@@ -13,7 +14,7 @@ use tidehold_durable_objects::streams::{Frame, FrameKind};
 use tidehold_session::host::Host;
 use wasm_bindgen::JsValue;
 
-#[derive(serde::Deserialize)]
+#[derive(serde::FromJson)]
 struct Row {
     text: String,
 }

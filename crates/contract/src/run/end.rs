@@ -5,15 +5,15 @@ use crate::limits::DETAIL_BYTES;
 use crate::page::boundary_at_most;
 use crate::redact;
 use crate::transcript;
-use serde::{Deserialize, Serialize};
-use tidehold_delta::{Json, Text};
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json, Text};
 use tidehold_session::ids::EntryId;
 use tidehold_session::records::{InputStatus, SubmissionRecord, SubmissionState, TaskOutcomeError};
 use tidehold_session::{Session, SessionError};
 use tidehold_tasks::Outcome;
 
 /// The result that an anchor's record keeps, whatever its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub struct RunResult {
     #[serde(flatten)]
     pub child: Child,
@@ -22,7 +22,7 @@ pub struct RunResult {
 }
 
 /// How a run ended. `wrote` says whether the child wrote anything, so that lists need not look.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum End {
     Succeeded {

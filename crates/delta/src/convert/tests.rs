@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::{ConvertError, Json, json};
+use crate::{ConvertError, FromJson, Json, json, present};
 
-fn round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(typed: T, wanted: Json) {
+fn round_trip<T: Serialize + FromJson + PartialEq + std::fmt::Debug>(typed: T, wanted: Json) {
     let value = Json::from_serialize(&typed).unwrap();
     assert_eq!(value.to_string(), wanted.to_string());
     assert_eq!(value.to_typed::<T>().unwrap(), typed);
@@ -16,10 +16,10 @@ fn round_trip<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(typ
     );
 }
 
-#[derive(Serialize, Deserialize, PartialEq, Debug, PartialOrd, Ord, Eq)]
+#[derive(Serialize, FromJson, PartialEq, Debug, PartialOrd, Ord, Eq)]
 struct Id(String);
 
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, FromJson, PartialEq, Debug)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum Block {
     Text {
@@ -34,29 +34,21 @@ enum Block {
     Nothing,
 }
 
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, FromJson, PartialEq, Debug)]
 enum Plain {
     Unit,
     Newtype(u8),
-    Tuple(i64, f64),
     Struct { a: Option<bool> },
 }
 
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-#[serde(tag = "t", content = "c")]
-enum Adjacent {
-    A(u32),
-    B { x: f64 },
-}
-
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, FromJson, PartialEq, Debug)]
 #[serde(untagged)]
 enum Either {
     Number(i32),
     Text(String),
 }
 
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, FromJson, PartialEq, Debug)]
 #[serde(rename_all = "camelCase")]
 struct Outer {
     id: Id,
@@ -65,7 +57,12 @@ struct Outer {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     absent: Option<String>,
     #[serde(flatten)]
-    rest: BTreeMap<String, Json>,
+    rest: Rest,
+}
+
+#[derive(Serialize, FromJson, PartialEq, Debug)]
+struct Rest {
+    extra: Vec<Json>,
 }
 
 #[test]
@@ -84,7 +81,9 @@ fn structs_and_enums_round_trip() {
             ],
             maybe: None,
             absent: None,
-            rest: BTreeMap::from([("extra".to_owned(), json!([1, {"b": true}]))]),
+            rest: Rest {
+                extra: vec![json!(1), json!({ "b": true })],
+            },
         },
         json!({
             "id": "i",
@@ -98,27 +97,20 @@ fn structs_and_enums_round_trip() {
         }),
     );
     round_trip(
-        vec![
-            Plain::Unit,
-            Plain::Newtype(7),
-            Plain::Tuple(-3, 1.5),
-            Plain::Struct { a: Some(true) },
-        ],
-        json!(["Unit", { "Newtype": 7 }, { "Tuple": [-3, 1.5] }, { "Struct": { "a": true } }]),
-    );
-    round_trip(
-        vec![Adjacent::A(1), Adjacent::B { x: 2.0 }],
-        json!([{ "t": "A", "c": 1 }, { "t": "B", "c": { "x": 2 } }]),
+        vec![Plain::Unit, Plain::Newtype(7), Plain::Struct { a: Some(true) }],
+        json!(["Unit", { "Newtype": 7 }, { "Struct": { "a": true } }]),
     );
     round_trip(vec![Either::Number(1), Either::Text("a".into())], json!([1, "a"]));
 }
 
 #[test]
 fn plain_types_round_trip() {
-    round_trip(
-        (1u8, -1i64, 2.5f64, 'x', true, ()),
-        json!([1, -1, 2.5, "x", true, null]),
-    );
+    round_trip(1u8, json!(1));
+    round_trip(-1i64, json!(-1));
+    round_trip(2.5f64, json!(2.5));
+    round_trip(true, json!(true));
+    round_trip((), Json::Null);
+    round_trip(Rc::new(Box::new(vec!["x".to_owned()])), json!(["x"]));
     round_trip(9_007_199_254_740_991u64, json!(9_007_199_254_740_991u64));
     round_trip(-9_007_199_254_740_991i64, json!(-9_007_199_254_740_991i64));
     round_trip(Some(Id("a".into())), json!("a"));
@@ -167,7 +159,6 @@ fn what_is_no_such_type_is_refused() {
     assert!(json!({ "id": 1 }).to_typed::<Outer>().is_err());
     assert!(json!({ "type": "other" }).to_typed::<Block>().is_err());
     assert!(json!({ "Newtype": 1, "Unit": 2 }).to_typed::<Plain>().is_err());
-    assert!(json!({ "Tuple": 1 }).to_typed::<Plain>().is_err());
     assert!(json!({ "Struct": [] }).to_typed::<Plain>().is_err());
     assert!(json!({ "Unit": 1 }).to_typed::<Plain>().is_err());
     assert!(json!(7).to_typed::<Plain>().is_err());
@@ -175,10 +166,12 @@ fn what_is_no_such_type_is_refused() {
     assert!(json!(-1).to_typed::<u8>().is_err());
     assert!(json!(1.5).to_typed::<i64>().is_err());
     assert!(json!(1e300).to_typed::<u64>().is_err());
-    assert!(json!([1, 2, 3]).to_typed::<(u8, u8)>().is_err());
+    assert!(json!({ "a": 1 }).to_typed::<Vec<Json>>().is_err());
+    assert!(json!([1]).to_typed::<BTreeMap<String, Json>>().is_err());
+    assert!(json!(1).to_typed::<()>().is_err());
 }
 
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
+#[derive(Serialize, FromJson, PartialEq, Debug)]
 struct Chain(Vec<Chain>);
 
 #[test]
@@ -198,4 +191,132 @@ fn depth_is_bounded_both_ways() {
         Json::array([value]).to_typed::<Chain>(),
         Err(ConvertError::Depth)
     ));
+}
+
+#[derive(Serialize, FromJson, PartialEq, Debug)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+struct Limits {
+    max_size: u32,
+    #[json(with = "doubled")]
+    half: u32,
+    mode: Mode,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_size: 7,
+            half: 2,
+            mode: Mode::OneAtATime,
+        }
+    }
+}
+
+fn doubled(json: &Json) -> Result<u32, ConvertError> {
+    u32::from_json(json).map(|half| half * 2)
+}
+
+#[derive(Serialize, FromJson, PartialEq, Debug)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    OneAtATime,
+    #[serde(rename = "everything")]
+    All,
+}
+
+#[test]
+fn what_is_absent_comes_from_the_default() {
+    assert_eq!(json!({}).to_typed::<Limits>(), Ok(Limits::default()));
+    assert_eq!(
+        json!({ "maxSize": 1, "half": 3, "mode": "everything" }).to_typed::<Limits>(),
+        Ok(Limits {
+            max_size: 1,
+            half: 6,
+            mode: Mode::All,
+        })
+    );
+    round_trip(Mode::OneAtATime, json!("one-at-a-time"));
+}
+
+#[derive(Serialize, FromJson, PartialEq, Debug)]
+#[serde(tag = "is", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum State {
+    NotYet,
+    Over(Over),
+    Held {
+        held_by: Option<Id>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[json(with = "present")]
+        note: Option<Json>,
+        #[serde(flatten)]
+        over: Over,
+    },
+}
+
+#[derive(Serialize, FromJson, PartialEq, Debug)]
+#[serde(tag = "how", rename_all = "lowercase")]
+enum Over {
+    Well,
+    Badly { count: u8 },
+}
+
+#[test]
+fn tags_nest_and_null_differs_from_absent() {
+    round_trip(
+        vec![State::NotYet, State::Over(Over::Badly { count: 2 })],
+        json!([{ "is": "not_yet" }, { "is": "over", "how": "badly", "count": 2 }]),
+    );
+    let held = |note| State::Held {
+        held_by: None,
+        note,
+        over: Over::Well,
+    };
+    round_trip(held(None), json!({ "is": "held", "heldBy": null, "how": "well" }));
+    round_trip(
+        held(Some(Json::Null)),
+        json!({ "is": "held", "heldBy": null, "note": null, "how": "well" }),
+    );
+    assert_eq!(
+        json!({ "how": "well", "is": "held" }).to_typed::<State>(),
+        Ok(held(None))
+    );
+}
+
+/// The place inside the value is named, however deep.
+#[test]
+fn a_mismatch_says_where() {
+    let problem = |json: Json| json.to_typed::<Vec<State>>().unwrap_err().to_string();
+    assert_eq!(problem(json!({})), "expected an array");
+    assert_eq!(problem(json!([1])), "0: expected an object");
+    assert_eq!(problem(json!([{}])), "0: missing field `is`");
+    assert_eq!(
+        problem(json!([{ "is": 1 }])),
+        "0.is: expected the name of a variant"
+    );
+    assert_eq!(
+        problem(json!([{ "is": "x" }])),
+        "0.is: unknown variant `x`, expected one of `not_yet`, `over`, `held`"
+    );
+    assert_eq!(
+        problem(json!([{ "is": "not_yet" }, { "is": "over", "how": "badly", "count": 256 }])),
+        "1.count: expected an integer that fits u8"
+    );
+    assert_eq!(
+        json!({ "max": 1 }).to_typed::<Limits>().unwrap_err().to_string(),
+        "unknown field `max`, expected one of `maxSize`, `half`, `mode`"
+    );
+    assert_eq!(
+        json!({ "mode": "x" })
+            .to_typed::<Limits>()
+            .unwrap_err()
+            .to_string(),
+        "mode: unknown variant `x`, expected one of `one-at-a-time`, `everything`"
+    );
+    assert_eq!(
+        json!({ "a": [1, "b"] })
+            .to_typed::<BTreeMap<String, Vec<u8>>>()
+            .unwrap_err()
+            .to_string(),
+        "a.1: expected an integer from 0"
+    );
 }

@@ -4,14 +4,14 @@ use crate::docs::{INBOX, LIVE};
 use crate::entries::InputEntry;
 use crate::error::malformed;
 use crate::live::{Run, run_of};
-use serde::{Deserialize, Serialize};
-use tidehold_delta::{Json, Text};
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json, Text};
 use tidehold_session::ids::{ConversationId, EntryId, SubmissionId};
 use tidehold_session::records::EntryDraft;
 use tidehold_session::{SessionError, Tx};
 
 /// One queued submission.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub(crate) struct InboxItem {
     pub id: SubmissionId,
     #[serde(flatten)]
@@ -19,7 +19,7 @@ pub(crate) struct InboxItem {
 }
 
 /// What waits, by mode.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "mode", rename_all = "camelCase")]
 pub(crate) enum Queued {
     Steer(QueuedInput),
@@ -28,7 +28,7 @@ pub(crate) enum Queued {
 }
 
 /// An input before its placement.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub(crate) struct QueuedInput {
     pub content: Json,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub(crate) struct QueuedInput {
 }
 
 /// Stored form of [`InputEntry`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 pub(crate) struct QueuedEntry {
     pub kind: Text,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,7 @@
 //! Reads a configuration value and knows where it stands.
 
 use super::{CatalogError, CatalogProblem};
-use serde::de::DeserializeOwned;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 
 /// A value and its path.
 pub(super) struct Reader<'a> {
@@ -89,7 +88,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.expected("a whole number of tokens"))
     }
 
-    pub(super) fn typed<T: DeserializeOwned>(&self, what: &'static str) -> Result<T, CatalogError> {
+    pub(super) fn typed<T: FromJson>(&self, what: &'static str) -> Result<T, CatalogError> {
         self.value.to_typed().map_err(|_| self.expected(what))
     }
 }

@@ -1,10 +1,11 @@
 //! Backoff (models.md 4.4).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tidehold_delta::FromJson;
 use tidehold_delta::MAX_SAFE_INTEGER;
 
 /// When and how often an agent asks again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryPolicy {
     /// Whether at all.

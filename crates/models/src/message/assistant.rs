@@ -2,11 +2,11 @@
 
 use super::{AssistantBlock, Timestamp, Usage};
 use crate::thinking::ThinkingLevel;
-use serde::{Deserialize, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json};
 
 /// How an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
     /// Not yet: only partials say so.
@@ -26,7 +26,7 @@ pub enum StopReason {
 }
 
 /// A model's answer, whole or so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     /// Text, thinking and tool calls in the provider's order.
@@ -76,7 +76,7 @@ pub struct AssistantMessage {
 }
 
 /// Names an answer that the provider finishes later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct DeferredHandle {
     /// Provider to ask.
@@ -99,7 +99,7 @@ pub struct DeferredHandle {
 }
 
 /// An oddity of an answer, kept with it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
     /// What kind of oddity.
@@ -116,7 +116,7 @@ pub struct Diagnostic {
 }
 
 /// The error behind a [`Diagnostic`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticError {
     /// Class of the error.

@@ -1,10 +1,10 @@
 //! Content blocks (models.md 1.1).
 
-use serde::{Deserialize, Serialize};
-use tidehold_delta::Json;
+use serde::Serialize;
+use tidehold_delta::{FromJson, Json};
 
 /// Text, of a user or of a model.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TextContent {
     /// The text.
@@ -15,7 +15,7 @@ pub struct TextContent {
 }
 
 /// What a model thought before it answered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingContent {
     /// The thoughts; a placeholder when `redacted`.
@@ -29,7 +29,7 @@ pub struct ThinkingContent {
 }
 
 /// An image.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageContent {
     /// The bytes in base64, without a data URL prefix.
@@ -39,7 +39,7 @@ pub struct ImageContent {
 }
 
 /// A model's request to run a tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
     /// Names the call within its conversation; the result carries it back.
@@ -74,7 +74,7 @@ impl ToolCall {
 }
 
 /// A block of a user message or tool result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum UserBlock {
     /// `{"type":"text"}`
@@ -84,7 +84,7 @@ pub enum UserBlock {
 }
 
 /// A block of an assistant message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum AssistantBlock {
     /// `{"type":"text"}`
@@ -96,7 +96,7 @@ pub enum AssistantBlock {
 }
 
 /// Content of a user message: a string or an array of blocks; reading and writing keep which.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(untagged)]
 pub enum UserContent {
     /// A plain string.
@@ -106,7 +106,7 @@ pub enum UserContent {
 }
 
 /// Content of a system message: a string or an array of text blocks; reading and writing keep which.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(untagged)]
 pub enum SystemContent {
     /// A plain string.
@@ -116,7 +116,7 @@ pub enum SystemContent {
 }
 
 /// A block of a system message: text only.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum SystemBlock {
     /// `{"type":"text"}`

@@ -1,10 +1,11 @@
 //! What an answer cost (models.md 1.3).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tidehold_delta::FromJson;
 use tidehold_delta::MAX_SAFE_INTEGER;
 
 /// Tokens and money of one answer, or a sum over several.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Prompt tokens that no cache served or stored.
@@ -28,7 +29,7 @@ pub struct Usage {
 }
 
 /// US dollars by kind of token.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageCost {
     /// For `Usage::input`.

@@ -8,12 +8,12 @@ use crate::hash::short_hash;
 use crate::limits::SCRIPT_POLL_MS;
 use crate::message::{AssistantMessage, DeferredHandle, StopReason, Timestamp};
 use crate::model::Model;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 
 /// `DeferredHandle::data`.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 struct DeferredData {
     script: String,

@@ -2,8 +2,7 @@
 
 use crate::reader::{Outcome, Tally, same};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tidehold_delta::Json;
+use tidehold_delta::{FromJson, Json};
 use tidehold_models::cost::{apply_open_router_cost, calculate_cost};
 use tidehold_models::errors::text::{
     Cause, ErrorBody, ProviderError, format_provider_error, truncate_error_text, with_cause_detail,
@@ -338,14 +337,14 @@ pub fn text(value: &Json, name: &str) -> String {
 }
 
 #[track_caller]
-pub fn typed<T: DeserializeOwned>(value: &Json, name: &str) -> T {
+pub fn typed<T: FromJson>(value: &Json, name: &str) -> T {
     let member = member(value, name);
     member
         .to_typed()
         .unwrap_or_else(|error| unreachable!("{name}: {error}: {member}"))
 }
 
-pub fn optional<T: DeserializeOwned>(value: &Json, name: &str) -> Option<T> {
+pub fn optional<T: FromJson>(value: &Json, name: &str) -> Option<T> {
     value
         .get(name)
         .filter(|value| !value.is_null())

@@ -4,8 +4,7 @@
 
 use crate::limits::TEXT_DEPTH;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use tidehold_delta::{Json, Op, Text, decode_batch, encode_batch};
+use tidehold_delta::{FromJson, Json, Op, Text, decode_batch, encode_batch};
 use tidehold_session::storage::StorageError;
 
 /// # Errors
@@ -19,7 +18,7 @@ pub(super) fn encode_record<T: Serialize>(record: &T) -> Result<String, StorageE
 
 /// # Errors
 /// [`StorageError::Corrupt`].
-pub(super) fn decode_record<T: DeserializeOwned>(text: &str) -> Result<T, StorageError> {
+pub(super) fn decode_record<T: FromJson>(text: &str) -> Result<T, StorageError> {
     decode_value(text)?.to_typed().map_err(|error| damaged(&error))
 }
 

@@ -9,9 +9,8 @@ use crate::recovery;
 use crate::task::{Next, Outcome, Task};
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::rc::Rc;
-use tidehold_delta::{ConvertError, Json, Text};
+use tidehold_delta::{ConvertError, FromJson, Json, Text};
 use tidehold_session::Tx;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{TaskOutcome, TaskRecord, TaskState};
@@ -152,7 +151,7 @@ impl<T: Task> Runtime<T> {
     /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are taken.
     pub async fn memo<V>(&self, name: &str, candidate: &V) -> Result<V, TaskFault>
     where
-        V: Serialize + DeserializeOwned,
+        V: Serialize + FromJson,
     {
         let access = Rc::clone(&self.access);
         access.check()?;
@@ -174,7 +173,7 @@ impl<T: Task> Runtime<T> {
     }
 
     /// The committed memo of this name.
-    pub async fn memo_get<V: DeserializeOwned>(&self, name: &str) -> Result<Option<V>, TaskFault> {
+    pub async fn memo_get<V: FromJson>(&self, name: &str) -> Result<Option<V>, TaskFault> {
         self.access.check()?;
         let id = self.task_id();
         let record = self

@@ -3,8 +3,9 @@
 use super::model::Model;
 use super::random::Random;
 use crate::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::rc::Rc;
+use tidehold_delta::FromJson;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationOwnership, TaskRecord};
@@ -13,14 +14,14 @@ use tidehold_session::{SessionError, Tx};
 #[derive(Clone)]
 pub struct Actor(pub Rc<Model>);
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, FromJson)]
 pub struct Fate {
     pub seed: u64,
     /// Levels of work it may still create.
     pub depth: u64,
 }
 
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum Point {
     Spawn,

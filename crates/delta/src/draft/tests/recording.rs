@@ -1,6 +1,7 @@
 //! What each edit becomes.
 
-use serde::{Deserialize, Serialize};
+use crate::FromJson;
+use serde::Serialize;
 
 use super::*;
 
@@ -265,7 +266,7 @@ fn more_operations_than_a_batch_may_have_become_a_replacement() {
     assert_eq!(replaced.value.as_array().unwrap().len(), 11_000);
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, FromJson)]
 struct Live {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -274,7 +275,7 @@ struct Live {
     count: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, FromJson)]
 struct Item {
     id: u32,
     body: String,

@@ -10,26 +10,23 @@ use super::chunks::{self, Place};
 use super::codec::decode_record;
 use super::rows::{Columns, Reader};
 use crate::cursor::PageRequest;
-use serde::de::DeserializeOwned;
+use tidehold_delta::FromJson;
 use tidehold_session::storage::{Page, StorageError};
 
 /// A record from the columns `id, chunks, record`.
-fn decode<T: DeserializeOwned>(reader: &Reader<'_>, row: &mut Columns) -> Result<(u64, T), StorageError> {
+fn decode<T: FromJson>(reader: &Reader<'_>, row: &mut Columns) -> Result<(u64, T), StorageError> {
     let (id, count, inline) = (row.number()?, row.number()?, row.text()?);
     let text = chunks::load(reader, Place::record(id), count, inline)?;
     Ok((id, decode_record(&text)?))
 }
 
-fn decode_first<T: DeserializeOwned>(
-    reader: &Reader<'_>,
-    row: Option<Columns>,
-) -> Result<Option<T>, StorageError> {
+fn decode_first<T: FromJson>(reader: &Reader<'_>, row: Option<Columns>) -> Result<Option<T>, StorageError> {
     row.map(|mut row| decode(reader, &mut row).map(|(_, record)| record))
         .transpose()
 }
 
 /// A page from rows in its order.
-fn decode_page<T: DeserializeOwned>(
+fn decode_page<T: FromJson>(
     reader: &Reader<'_>,
     page: &PageRequest,
     rows: Vec<Columns>,

@@ -1,6 +1,6 @@
 //! What the host chose, as plain data: roles, harnesses and limits of runs.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use tidehold_models::model::ModelRef;
 use tidehold_models::thinking::ThinkingLevel;
 use tidehold_session::host::Millis;
@@ -11,8 +11,8 @@ pub const DEFAULT_HARNESS: &str = "default";
 /// Everything `external_delegate` chooses from. Resolved by the host, secrets left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContractConfig {
-    pub roles: BTreeMap<String, Role>,
-    pub harnesses: BTreeMap<String, HarnessChoice>,
+    pub roles: LiteMap<String, Role>,
+    pub harnesses: LiteMap<String, HarnessChoice>,
     pub limits: RunLimits,
 }
 

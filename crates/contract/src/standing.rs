@@ -88,7 +88,7 @@ fn result_of(outcome: &TaskOutcome) -> Option<RunResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use tidehold_delta::Object;
     use tidehold_delta::json;
     use tidehold_session::ids::{ConversationId, EntryId, SubmissionId, TaskId};
     use tidehold_session::records::{JoinPolicy, TaskOutcomeError};
@@ -108,7 +108,7 @@ mod tests {
             started_at: Some(5),
             ended_at: None,
             state,
-            memos: BTreeMap::new(),
+            memos: Object::new(),
         }
     }
 

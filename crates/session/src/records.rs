@@ -5,8 +5,7 @@
 use crate::host::Millis;
 use crate::ids::{ConversationId, EntryId, SubmissionId, TaskId};
 use serde::Serialize;
-use std::collections::BTreeMap;
-use tidehold_delta::{ConvertError, FromJson, Json, Text, present};
+use tidehold_delta::{ConvertError, FromJson, Json, Object, Text, present};
 
 /// A transcript scope (spec 2).
 #[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
@@ -248,8 +247,8 @@ pub struct TaskRecord {
     pub ended_at: Option<Millis>,
     pub state: TaskState,
     /// First-writer-wins values; gone once completing or terminal.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub memos: BTreeMap<Text, Json>,
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub memos: Object,
 }
 
 impl TaskRecord {

@@ -15,8 +15,9 @@ use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
+use litemap::LiteMap;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::future::Future;
 use std::rc::{Rc, Weak};
 use tidehold_delta::Json;
@@ -71,8 +72,8 @@ pub(crate) struct Inner {
 #[derive(Default)]
 struct Listeners {
     next: u64,
-    commit: BTreeMap<u64, CommitListener>,
-    close: BTreeMap<u64, CloseListener>,
+    commit: LiteMap<u64, CommitListener>,
+    close: LiteMap<u64, CloseListener>,
 }
 
 /// Removes its listener when dropped.

@@ -15,8 +15,9 @@ use crate::ids::{ConversationId, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, SubmissionSettlement, TaskRecord};
 use crate::session::Inner;
 use crate::tx::documents::OpenDocument;
+use litemap::LiteMap;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Handle of an open transaction. Valid until its commit callback settles.
@@ -41,10 +42,10 @@ pub(crate) struct TxState {
     pub by_task: Option<TaskId>,
     pub conversations: Vec<Rc<ConversationRecord>>,
     pub entries: Vec<Rc<EntryRecord>>,
-    pub tasks: BTreeMap<TaskId, TaskCandidate>,
+    pub tasks: LiteMap<TaskId, TaskCandidate>,
     /// Owners named by new tasks and conversations, judged on their final candidates.
     pub new_owners: Vec<OwnerClaim>,
-    pub submissions: BTreeMap<SubmissionId, SubmissionCandidate>,
+    pub submissions: LiteMap<SubmissionId, SubmissionCandidate>,
     pub documents: HashMap<DocumentAddress, OpenDocument>,
     /// Acquisition order, so that batches are deterministic.
     pub document_order: Vec<DocumentAddress>,

@@ -23,6 +23,7 @@ pub mod runtime;
 pub mod scheduler;
 pub mod task;
 
+pub use core::set::Set;
 pub use create::{TaskOptions, create, create_task_request};
 pub use fault::TaskFault;
 pub use inspection::{Scheduling, TaskInspection, TaskInspectionState};

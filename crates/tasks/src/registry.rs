@@ -2,8 +2,8 @@
 
 use crate::erased::{ErasedTask, Typed};
 use crate::task::Task;
+use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 type ChangeListener = Rc<dyn Fn(&'static str)>;
@@ -14,7 +14,7 @@ pub struct TaskRegistry(Rc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    definitions: RefCell<BTreeMap<&'static str, Rc<dyn ErasedTask>>>,
+    definitions: RefCell<LiteMap<&'static str, Rc<dyn ErasedTask>>>,
     listener: RefCell<Option<ChangeListener>>,
     generation: Cell<u64>,
 }

@@ -212,7 +212,7 @@ impl Scheduler {
             };
             if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
                 let count = pokes(&record) + 1;
-                record.memos.insert(POKES.into(), count.into());
+                record.memos.insert(POKES, count.into());
                 tx.stage_task(record).await?;
             }
             Ok(true)

@@ -79,7 +79,7 @@ mod tests {
         .unwrap();
         let found = |secrets: &[&str]| {
             let choices = choices(&config, |name| secrets.contains(&name));
-            ["default", "far", "gone"].map(|name| choices.harnesses[name].availability)
+            ["default", "far", "gone"].map(|name| choices.harnesses.get(name).unwrap().availability)
         };
         let (ready, missing, unknown) = (
             Availability::Ready,

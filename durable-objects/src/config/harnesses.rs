@@ -2,7 +2,7 @@
 
 use super::ConfigError;
 use super::reader::At;
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use tidehold_models::model::ModelRef;
 use tidehold_models::thinking::ThinkingLevel;
 
@@ -35,10 +35,7 @@ pub(super) fn read_harness(at: At<'_>) -> Result<HarnessConfig, ConfigError> {
 }
 
 /// A role; a harness it names must be one of `harnesses`.
-pub(super) fn read_role(
-    at: At<'_>,
-    harnesses: &BTreeMap<String, HarnessConfig>,
-) -> Result<Role, ConfigError> {
+pub(super) fn read_role(at: At<'_>, harnesses: &LiteMap<String, HarnessConfig>) -> Result<Role, ConfigError> {
     at.only(&["instructions", "harness"])?;
     let instructions = at.required("instructions")?.string()?;
     let Some(place) = at.get("harness") else {

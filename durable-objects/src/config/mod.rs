@@ -16,7 +16,7 @@ pub use harnesses::{HarnessConfig, Role};
 pub use parse::{from_json, parse};
 pub use policy::{Cors, Limits, RemoteTool};
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_harness::Settings;
 use tidehold_models::catalog::Catalog;
@@ -26,8 +26,8 @@ use tidehold_models::catalog::Catalog;
 pub struct Config {
     /// The providers and their models.
     pub catalog: Rc<Catalog>,
-    pub harnesses: BTreeMap<String, HarnessConfig>,
-    pub roles: BTreeMap<String, Role>,
+    pub harnesses: LiteMap<String, HarnessConfig>,
+    pub roles: LiteMap<String, Role>,
     pub settings: Settings,
     pub remote_tools: Vec<RemoteTool>,
     /// Names of tools whose calls need an approval.

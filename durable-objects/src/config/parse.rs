@@ -5,7 +5,7 @@ use super::policy::{RemoteTool, read_cors, read_limits, read_remote_tool};
 use super::reader::At;
 use super::{Config, ConfigError};
 use crate::limits::CONFIG_DEPTH;
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_harness::Settings;
@@ -87,7 +87,7 @@ fn read_remote_tools(at: At<'_>) -> Result<Vec<RemoteTool>, ConfigError> {
 fn each<T>(
     at: At<'_>,
     read: impl Fn(At<'_>) -> Result<T, ConfigError>,
-) -> Result<BTreeMap<String, T>, ConfigError> {
+) -> Result<LiteMap<String, T>, ConfigError> {
     at.named()?
         .map(|(name, at)| Ok((name.to_owned(), read(at)?)))
         .collect()
@@ -133,7 +133,7 @@ mod tests {
             4000
         );
         assert_eq!(
-            config.harnesses["default"].model,
+            config.harnesses.get("default").unwrap().model,
             ModelRef::parse("scripted/echo").unwrap()
         );
         assert_eq!(

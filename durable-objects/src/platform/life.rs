@@ -3,8 +3,8 @@
 //! When a session fails, half-applied memory must not be continued (invariant 10). Ending its life wakes every future
 //! that runs for it, so that each is dropped or answers its caller, and nothing touches that memory again.
 
+use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -37,7 +37,7 @@ struct Shared {
     ended: Cell<Option<EndReason>>,
     next_key: Cell<u64>,
     // Keyed, so that a listener that goes away takes its waker along: a session spawns without end.
-    wakers: RefCell<BTreeMap<u64, Waker>>,
+    wakers: RefCell<LiteMap<u64, Waker>>,
 }
 
 /// Handle to one life. Clones share it.
@@ -57,7 +57,7 @@ impl Life {
         }
         self.0.ended.set(Some(reason));
         let wakers = std::mem::take(&mut *self.0.wakers.borrow_mut());
-        for waker in wakers.into_values() {
+        for (_, waker) in wakers {
             waker.wake();
         }
     }

@@ -4,6 +4,7 @@ use super::DelegateInput;
 use crate::code::{Code, Refusal};
 use crate::config::{Availability, ContractConfig, DEFAULT_HARNESS, HarnessChoice};
 use crate::schema::is_blank;
+use litemap::LiteMap;
 use tidehold_delta::Text;
 
 /// A selection that can run.
@@ -28,7 +29,7 @@ pub(super) fn select<'a>(
             None => Refusal::new(Code::RequestInvalid, "Name a role."),
         });
     };
-    let Some((role, chosen)) = config.roles.get_key_value(role) else {
+    let Some((role, chosen)) = named(&config.roles, role) else {
         let known = names(config.roles.keys());
         return Err(Refusal::new(
             Code::SelectionInvalid,
@@ -36,7 +37,7 @@ pub(super) fn select<'a>(
         ));
     };
     let (harness, choice) = match given(&input.harness) {
-        Some(harness) => config.harnesses.get_key_value(harness).ok_or_else(|| {
+        Some(harness) => named(&config.harnesses, harness).ok_or_else(|| {
             let known = names(config.harnesses.keys());
             Refusal::new(
                 Code::SelectionInvalid,
@@ -46,7 +47,7 @@ pub(super) fn select<'a>(
         // Nobody chose it but the configuration, so the mistake is there.
         None => {
             let harness = chosen.harness.as_deref().unwrap_or(DEFAULT_HARNESS);
-            config.harnesses.get_key_value(harness).ok_or_else(|| {
+            named(&config.harnesses, harness).ok_or_else(|| {
                 let problem = format!("Role {role:?} runs on harness {harness:?}, which is not configured.");
                 Refusal::new(Code::ConfigurationInvalid, problem)
             })?
@@ -75,6 +76,11 @@ pub(super) fn select<'a>(
 /// A selector that says something.
 fn given(selector: &Option<Text>) -> Option<&str> {
     selector.as_deref().filter(|selector| !is_blank(selector))
+}
+
+/// The name and what it names.
+fn named<'a, T>(known: &'a LiteMap<String, T>, name: &str) -> Option<(&'a String, &'a T)> {
+    known.get_indexed(known.find_index(name).ok()?)
 }
 
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> String {

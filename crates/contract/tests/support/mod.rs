@@ -7,7 +7,6 @@
 )]
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use tidehold_contract::config::{Availability, ContractConfig, HarnessChoice, Role, RunLimits};
 use tidehold_contract::schema::check;
@@ -249,7 +248,7 @@ pub fn config() -> ContractConfig {
         roles: roles
             .into_iter()
             .map(|(name, role)| (name.to_owned(), role))
-            .collect::<BTreeMap<_, _>>(),
+            .collect(),
         harnesses: harnesses
             .into_iter()
             .map(|(name, choice)| (name.to_owned(), choice))

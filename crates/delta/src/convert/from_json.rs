@@ -7,7 +7,7 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 
 use super::ConvertError;
-use crate::{Json, Text};
+use crate::{Json, Object, Text};
 
 /// A type that can be read from its JSON form, the one that its `Serialize` writes.
 ///
@@ -84,6 +84,12 @@ impl FromJson for String {
 impl FromJson for Json {
     fn from_json(json: &Json) -> Result<Self, ConvertError> {
         Ok(json.clone())
+    }
+}
+
+impl FromJson for Object {
+    fn from_json(json: &Json) -> Result<Self, ConvertError> {
+        json.as_object().cloned().ok_or_else(|| expected("an object"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Edits of one base array: which elements it kept, where new ones stand, which kept ones changed.
 
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 
 use crate::draft::emit::MAX_OPS;
 use crate::draft::overlay::Node;
@@ -11,7 +11,7 @@ use crate::draft::overlay::Node;
 pub(super) struct ArrayEdits {
     pub(super) pieces: Vec<Piece>,
     /// Records of kept elements, by their index in the base.
-    pub(super) elements: BTreeMap<usize, Option<Node>>,
+    pub(super) elements: LiteMap<usize, Option<Node>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl ArrayEdits {
         join(&mut pieces, Piece::Kept { from: 0, len: length });
         ArrayEdits {
             pieces,
-            elements: BTreeMap::new(),
+            elements: LiteMap::new_vec(),
         }
     }
 
@@ -118,12 +118,8 @@ impl ArrayEdits {
     }
 }
 
-fn forget(elements: &mut BTreeMap<usize, Option<Node>>, from: usize, to: usize) {
-    while from < to
-        && let Some(&place) = elements.range(from..to).next().map(|(place, _)| place)
-    {
-        elements.remove(&place);
-    }
+fn forget(elements: &mut LiteMap<usize, Option<Node>>, from: usize, to: usize) {
+    elements.retain(|place, _| !(from..to).contains(place));
 }
 
 /// Appends a piece, merged with the last one where both continue each other.

@@ -107,7 +107,9 @@ fn emit_elements(edits: &ArrayEdits, base: &Array, value: &Array, path: &mut Pat
     let mut start = 0;
     for piece in &edits.pieces {
         if let Piece::Kept { from, len } = *piece {
-            for (&place, node) in edits.elements.range(from..from + len) {
+            let first = edits.elements.find_index(&from).unwrap_or_else(|next| next);
+            let within = (first..).map_while(|at| edits.elements.get_indexed(at));
+            for (&place, node) in within.take_while(|(place, _)| **place < from + len) {
                 let index = start + (place - from);
                 if let (Some(node), Some(base), Some(value)) = (node, base.get(place), value.get(index)) {
                     path.push(Segment::Index(index as u64));

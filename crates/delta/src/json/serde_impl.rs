@@ -21,6 +21,13 @@ impl Serialize for Json {
     }
 }
 
+/// As [`Json`].
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Json::Object(self.clone()).serialize(serializer)
+    }
+}
+
 /// A part of a value whose depth is known to be fine.
 struct Plain<'a>(&'a Json);
 

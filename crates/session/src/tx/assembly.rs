@@ -160,7 +160,9 @@ async fn check_owners(tx: &Tx) -> Result<(), SessionError> {
 fn take_tasks(inner: &TxInner) -> Vec<TaskChange> {
     let candidates = std::mem::take(&mut inner.state.borrow_mut().tasks);
     candidates
-        .into_values()
+        .into_tuple_vec()
+        .into_iter()
+        .map(|(_, candidate)| candidate)
         .filter(|candidate| candidate.before.as_deref() != Some(&candidate.after))
         .map(|candidate| TaskChange {
             before: candidate.before,

@@ -8,9 +8,8 @@ use crate::records::{
     SubmissionRecord, SubmissionState, TaskCreate, TaskOwnership, TaskRecord, TaskState,
 };
 use futures::future::LocalBoxFuture;
-use std::collections::BTreeMap;
 use std::rc::Rc;
-use tidehold_delta::Text;
+use tidehold_delta::{Object, Text};
 
 impl Tx {
     async fn mint(&self) -> Result<u64, SessionError> {
@@ -161,7 +160,7 @@ impl Tx {
                 state: TaskState::Pending {
                     checkpoint: create.checkpoint,
                 },
-                memos: BTreeMap::new(),
+                memos: Object::new(),
             };
             let mut state = self.0.state.borrow_mut();
             if let Some(owner) = owner {
@@ -232,7 +231,7 @@ impl Tx {
                 _ => {}
             }
             if record.outcome().is_some() {
-                record.memos.clear();
+                record.memos = Object::new();
             }
             self.table_write()?;
             self.0.state.borrow_mut().tasks.insert(

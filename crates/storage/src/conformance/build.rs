@@ -99,7 +99,7 @@ pub(super) fn task(id: u64, conversation: u64, kind: &str, state: TaskState) -> 
         started_at: None,
         ended_at: None,
         state,
-        memos: std::collections::BTreeMap::new(),
+        memos: tidehold_delta::Object::new(),
     }
 }
 

@@ -297,7 +297,9 @@ async fn every_member_round_trips(bench: &Bench) -> CaseResult {
         abandon_on_restart: true,
         started_at: Some(1_700_000_000_123),
         ended_at: Some(1_700_000_000_456),
-        memos: [("b".into(), json!(null)), ("__proto__".into(), json!([1]))].into(),
+        memos: [("b", json!(null)), ("__proto__", json!([1]))]
+            .into_iter()
+            .collect(),
         state: TaskState::Waiting {
             checkpoint: json!({ "phase": "p" }),
             on: vec![TaskId(4), TaskId(5)],

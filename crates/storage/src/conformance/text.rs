@@ -70,7 +70,7 @@ async fn kinds_of_tasks(bench: &Bench) -> CaseResult {
     for text in samples() {
         for state in [pending(), terminal()] {
             let live = id % 2 == 0;
-            let memos = [(text.as_str().into(), json!(1))].into();
+            let memos = [(text.as_str(), json!(1))].into_iter().collect();
             let record = TaskRecord {
                 memos,
                 ..task(id, 1, &text, state)

@@ -3,8 +3,9 @@
 //! Owner edges are immutable, so what is known stays true. Edges of work from before the open are loaded by need
 //! ([`Forest::missing`]), always upwards: the cost is the depth of live chains, never the history.
 
+use crate::core::set::Set;
 use crate::limits::MAX_OWNER_DEPTH;
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{TaskOutcome, TaskRecord, TaskState};
 
@@ -47,8 +48,8 @@ pub enum Above {
 /// Known nodes and conversation owners.
 #[derive(Clone, Debug, Default)]
 pub struct Forest {
-    nodes: BTreeMap<TaskId, Node>,
-    conversations: BTreeMap<ConversationId, Option<TaskId>>,
+    nodes: LiteMap<TaskId, Node>,
+    conversations: LiteMap<ConversationId, Option<TaskId>>,
 }
 
 /// The place of a record.
@@ -181,8 +182,8 @@ impl Forest {
     }
 
     /// Owners with ordinary owned work among `blockers`.
-    pub fn holding(&self, blockers: impl Iterator<Item = TaskId>) -> BTreeSet<TaskId> {
-        let mut holding = BTreeSet::new();
+    pub fn holding(&self, blockers: impl Iterator<Item = TaskId>) -> Set<TaskId> {
+        let mut holding = Set::new();
         for blocker in blockers {
             for owner in self.ordinary_owners(blocker) {
                 // Whoever is above a known holder was entered with it.
@@ -195,13 +196,9 @@ impl Forest {
     }
 
     /// Forgets everything that is not above one of `tasks` or `conversations`, nor named by `also`.
-    pub fn retain(
-        &mut self,
-        tasks: &BTreeSet<TaskId>,
-        conversations: &BTreeSet<ConversationId>,
-        also: &BTreeSet<TaskId>,
-    ) {
-        let mut kept_tasks: BTreeSet<TaskId> = tasks | also;
+    pub fn retain(&mut self, tasks: &Set<TaskId>, conversations: &Set<ConversationId>, also: &Set<TaskId>) {
+        let mut kept_tasks = tasks.clone();
+        kept_tasks.extend(also.iter().copied());
         let mut kept_conversations = conversations.clone();
         let starts = tasks.iter().map(|id| self.above(*id));
         let starts = starts.chain(conversations.iter().map(|id| self.above_conversation(*id)));

@@ -14,6 +14,7 @@ pub mod reconcile;
 pub mod reserve;
 pub(crate) mod sabotage;
 pub mod scope;
+pub mod set;
 pub mod state;
 pub mod step;
 pub mod waits;

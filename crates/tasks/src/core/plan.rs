@@ -3,8 +3,8 @@
 use crate::core::forest::Missing;
 use crate::core::reconcile::{Reconcile, reconcile};
 use crate::core::reserve::{Reservation, reserve};
+use crate::core::set::Set;
 use crate::core::state::{LiveTask, Stage, State};
-use std::collections::BTreeSet;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 
@@ -12,13 +12,13 @@ use tidehold_session::ids::TaskId;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Loaded first: the other decisions need it.
-    pub missing: BTreeSet<Missing>,
+    pub missing: Set<Missing>,
     pub needs_queues: bool,
     /// Committed first and alone, so that reservations see the marks.
     pub reconcile: Vec<Reconcile>,
     pub reservations: Vec<Reservation>,
     /// Owners that live ordinary work holds, for the marked ones among them.
-    pub holding: BTreeSet<TaskId>,
+    pub holding: Set<TaskId>,
     /// Resuming will set restart marks.
     pub restarts: bool,
 }

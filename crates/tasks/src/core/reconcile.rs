@@ -3,8 +3,9 @@
 
 use crate::core::forest::Forest;
 use crate::core::sabotage::Sabotage;
+use crate::core::set::Set;
 use crate::core::state::{Stage, State};
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
 
@@ -34,8 +35,8 @@ pub fn reconcile(state: &State) -> Vec<Reconcile> {
 }
 
 /// New marks by task; a request beats a restart.
-fn marks(state: &State) -> BTreeMap<TaskId, Option<AbortMarkReason>> {
-    let mut marks = BTreeMap::new();
+fn marks(state: &State) -> LiteMap<TaskId, Option<AbortMarkReason>> {
+    let mut marks = LiteMap::new_vec();
     if state.stage == Stage::Restarting {
         let abandoned = state
             .tasks
@@ -91,8 +92,8 @@ fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
 }
 
 /// Live members of failFast waits of which another member failed, or holds a failure.
-fn fail_fast_losers(state: &State) -> BTreeSet<TaskId> {
-    let mut losers = BTreeSet::new();
+fn fail_fast_losers(state: &State) -> Set<TaskId> {
+    let mut losers = Set::new();
     for (_, on) in state.fail_fast_waits() {
         if on.iter().any(|id| has_failed(state, *id)) {
             losers.extend(
@@ -119,14 +120,14 @@ fn has_failed(state: &State, id: TaskId) -> bool {
 }
 
 /// Completing tasks whose ordinary owned work has ended, counting those that end in this very commit.
-fn finalized(state: &State) -> BTreeSet<TaskId> {
+fn finalized(state: &State) -> Set<TaskId> {
     let completing: Vec<TaskId> = state
         .tasks
         .iter()
         .filter(|(_, task)| matches!(task.record.state, TaskState::Completing { .. }))
         .map(|(id, _)| *id)
         .collect();
-    let mut done = BTreeSet::new();
+    let mut done = Set::new();
     if completing.is_empty() {
         return done;
     }
@@ -144,7 +145,7 @@ fn finalized(state: &State) -> BTreeSet<TaskId> {
     }
 }
 
-fn holding_without(forest: &Forest, state: &State, ended: &BTreeSet<TaskId>) -> BTreeSet<TaskId> {
+fn holding_without(forest: &Forest, state: &State, ended: &Set<TaskId>) -> Set<TaskId> {
     forest.holding(state.tasks.keys().copied().filter(|id| !ended.contains(id)))
 }
 

@@ -1,10 +1,10 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
 use crate::core::sabotage::Sabotage;
+use crate::core::set::Set;
 use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
-use std::collections::BTreeSet;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskState;
@@ -42,7 +42,7 @@ pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
 
 fn reserve_one(
     state: &State,
-    holding: &BTreeSet<TaskId>,
+    holding: &Set<TaskId>,
     id: TaskId,
     task: &LiveTask,
     now: Millis,
@@ -77,7 +77,7 @@ fn reserve_one(
     }
 }
 
-fn is_held(state: &State, holding: &BTreeSet<TaskId>, id: TaskId) -> bool {
+fn is_held(state: &State, holding: &Set<TaskId>, id: TaskId) -> bool {
     if state.sabotaged(Sabotage::TopDownAbort) {
         return false;
     }

@@ -1,9 +1,10 @@
 //! The scheduler's mirror: every live task, fed by the open scan and by publications, and by nothing else.
 
 use crate::core::forest::{Forest, Missing};
+use crate::core::set::Set;
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
-use std::collections::{BTreeMap, BTreeSet};
+use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
 use tidehold_session::ids::{ConversationId, TaskId};
@@ -13,10 +14,10 @@ use tidehold_session::records::{JoinPolicy, TaskRecord, TaskState};
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// Live tasks in id order.
-    pub tasks: BTreeMap<TaskId, LiveTask>,
+    pub tasks: LiteMap<TaskId, LiveTask>,
     pub forest: Forest,
     /// Live tasks with an unknown edge above them.
-    pub unresolved: BTreeSet<TaskId>,
+    pub unresolved: Set<TaskId>,
     pub queues: Queues,
     pub stage: Stage,
     /// Opens with due work since a task last committed, as stored.
@@ -82,7 +83,7 @@ pub enum Fit {
 pub struct Queues {
     /// Whether those queued before the open are among them.
     pub loaded: bool,
-    pub conversations: BTreeSet<ConversationId>,
+    pub conversations: Set<ConversationId>,
 }
 
 /// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it; the
@@ -109,11 +110,11 @@ impl State {
     }
 
     /// Owners that live ordinary work holds, if any task is marked: only then somebody asks.
-    pub fn holding_marked(&self) -> BTreeSet<TaskId> {
+    pub fn holding_marked(&self) -> Set<TaskId> {
         if self.tasks.values().any(|task| task.record.abort_requested) {
             self.forest.holding(self.tasks.keys().copied())
         } else {
-            BTreeSet::new()
+            Set::new()
         }
     }
 
@@ -129,8 +130,8 @@ impl State {
     }
 
     /// Edges and outcomes that decisions need and the mirror does not know.
-    pub fn missing(&self) -> BTreeSet<Missing> {
-        let mut missing: BTreeSet<Missing> = self
+    pub fn missing(&self) -> Set<Missing> {
+        let mut missing: Set<Missing> = self
             .tasks
             .keys()
             .filter_map(|id| self.forest.missing(*id))
@@ -174,7 +175,7 @@ impl State {
 
     /// Forgets ended owners that nothing live is below.
     pub fn prune(&mut self) {
-        let live: BTreeSet<TaskId> = self.tasks.keys().copied().collect();
+        let live: Set<TaskId> = self.tasks.keys().copied().collect();
         let joined = self
             .fail_fast_waits()
             .flat_map(|(_, on)| on.iter().copied())

@@ -4,7 +4,7 @@ use crate::core::finish::live_below;
 use crate::core::forest::Forest;
 use crate::core::state::State;
 use crate::fault::WaitRejection;
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{JoinPolicy, TaskState};
 
@@ -35,7 +35,7 @@ pub fn check(
 /// A path from the waiting task over its targets back to itself. Edges lead from a task to what it waits for durably and
 /// to its live ordinary owned work, which holds it; each task is visited once.
 fn cycle(state: &State, forest: &Forest, id: TaskId, on: &[TaskId]) -> Option<Vec<TaskId>> {
-    let mut came_from: BTreeMap<TaskId, TaskId> = BTreeMap::new();
+    let mut came_from: LiteMap<TaskId, TaskId> = LiteMap::new_vec();
     let mut open: Vec<TaskId> = Vec::new();
     let mut reach = |from: TaskId, to: TaskId, open: &mut Vec<TaskId>| {
         came_from.entry(to).or_insert_with(|| {
@@ -71,7 +71,7 @@ fn targets(state: &State, forest: &Forest, task: TaskId) -> Vec<TaskId> {
     targets
 }
 
-fn path(came_from: &BTreeMap<TaskId, TaskId>, id: TaskId) -> Vec<TaskId> {
+fn path(came_from: &LiteMap<TaskId, TaskId>, id: TaskId) -> Vec<TaskId> {
     let mut path = vec![id];
     let mut at = id;
     while let Some(from) = came_from.get(&at) {

@@ -3,10 +3,10 @@
 use crate::core::plan::Plan;
 use crate::core::reserve::{Readiness, readiness};
 use crate::core::sabotage::Sabotage;
+use crate::core::set::Set;
 use crate::core::state::{LiveTask, State};
 use crate::recovery::backoff;
 use crate::task::Wake;
-use std::collections::BTreeSet;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskState;
@@ -45,13 +45,7 @@ pub fn due(state: &State, plan: &Plan, now: Millis) -> Due {
     due
 }
 
-fn due_one(
-    state: &State,
-    holding: &BTreeSet<TaskId>,
-    id: TaskId,
-    task: &LiveTask,
-    now: Millis,
-) -> Option<DueOne> {
+fn due_one(state: &State, holding: &Set<TaskId>, id: TaskId, task: &LiveTask, now: Millis) -> Option<DueOne> {
     // What a held outcome waits for has its own wake; when its turn comes the plan is due.
     if task.record.outcome().is_some() || (task.blocked().is_some() && task.invocation.is_none()) {
         return None;

@@ -126,7 +126,12 @@ impl Inner {
     /// Judges the tasks of a kind again after its definition changed.
     pub(super) fn reassess_kind(&self, kind: &str) {
         let mut state = self.state.borrow_mut();
-        for task in state.tasks.values_mut().filter(|task| *task.record.kind == *kind) {
+        for task in state
+            .tasks
+            .iter_mut()
+            .map(|(_, task)| task)
+            .filter(|task| *task.record.kind == *kind)
+        {
             self.judge(task);
         }
     }

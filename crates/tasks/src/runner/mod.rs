@@ -20,8 +20,8 @@ use crate::registry::TaskRegistry;
 use crate::runner::arm::Timer;
 use crate::runner::invocation::Invocation;
 use crate::runner::wait::Waiters;
+use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -36,9 +36,9 @@ pub(crate) struct Inner {
     pub registry: TaskRegistry,
     pub options: SchedulerOptions,
     pub state: RefCell<State>,
-    pub invocations: RefCell<BTreeMap<TaskId, Rc<Invocation>>>,
+    pub invocations: RefCell<LiteMap<TaskId, Rc<Invocation>>>,
     /// Definitions of the reservation commit under way: the invocation runs what its task was judged by.
-    starting: RefCell<BTreeMap<TaskId, Rc<dyn ErasedTask>>>,
+    starting: RefCell<LiteMap<TaskId, Rc<dyn ErasedTask>>>,
     waiters: RefCell<Waiters>,
     /// Publications count once the open scan has been taken.
     following: Cell<bool>,

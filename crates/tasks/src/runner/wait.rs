@@ -3,7 +3,7 @@
 use super::Inner;
 use crate::core::scope::{Start, is_idle};
 use futures::channel::oneshot;
-use std::collections::BTreeMap;
+use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskRecord;
@@ -12,7 +12,7 @@ use tidehold_session::{Rejection, SessionError};
 /// Everyone who waits in memory. Dropped senders reject their waits.
 #[derive(Default)]
 pub(super) struct Waiters {
-    tasks: BTreeMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
+    tasks: LiteMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
     idle: Vec<(Start, oneshot::Sender<()>)>,
 }
 

@@ -4,9 +4,8 @@ use crate::core::forest::node_of;
 use crate::core::state::{Fit, LiveTask, Mode, Stage, State};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
-use std::collections::BTreeMap;
 use std::rc::Rc;
-use tidehold_delta::json;
+use tidehold_delta::{Object, json};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{
@@ -69,7 +68,7 @@ pub fn task(number: u64) -> Build {
         state: TaskState::Pending {
             checkpoint: json!({ "phase": "first" }),
         },
-        memos: BTreeMap::new(),
+        memos: Object::new(),
     };
     let task = LiveTask {
         record: Rc::new(record.clone()),
@@ -112,9 +111,7 @@ impl Build {
         self
     }
     pub fn poked(mut self) -> Self {
-        self.record
-            .memos
-            .insert(crate::core::state::POKES.into(), json!(1));
+        self.record.memos.insert(crate::core::state::POKES, json!(1));
         self
     }
     pub fn wake(mut self, wake: Wake) -> Self {

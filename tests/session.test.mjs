@@ -149,6 +149,33 @@ test("sessions in dev mode", async (context) => {
     }
   });
 
+  await context.test("a reader that stops reading slows nobody, and catches up with a snapshot", async () => {
+    const client = sessionClient(server, "slow-reader");
+    await settled(client, (await submit(client, { content: "first" })).json.id);
+    const url = `${client.base}/conversations/root/events`;
+    const { events, close } = await openEvents(url);
+    const fold = new Fold();
+    fold.snapshot((await nextEvent(events)).data);
+    // Nothing reads the stream here, and this is more than the sockets between hold.
+    const runs = 40;
+    for (let run = 0; run < runs; run += 1) {
+      const { json } = await submit(client, { content: `${run} ${"wave".repeat(100_000)}` });
+      assert.equal((await settled(client, json.id)).status, "done");
+    }
+    const fresh = new Fold();
+    fresh.snapshot((await request("GET", url, { headers: { accept: "application/json" } })).json.snapshot);
+    const seen = { batch: 0, snapshot: 0 };
+    while (fold.state.entries.length < fresh.state.entries.length || fold.state.run) {
+      const { event, data } = await nextEvent(events);
+      seen[event] += 1;
+      event === "snapshot" ? fold.snapshot(data) : data.forEach((one) => fold.event(one));
+    }
+    close();
+    assert.deepEqual(fold.essence(), fresh.essence());
+    // What it missed was dropped, not kept for it: a run has at least three frames.
+    assert.ok(seen.snapshot >= 1 && seen.batch < 3 * runs, JSON.stringify(seen));
+  });
+
   await context.test("a deleted session is another one afterwards", async () => {
     const client = sessionClient(server, "gone");
     const accepted = await submit(client, { content: "@pace 100\n@repeat 100 tide" });

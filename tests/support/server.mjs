@@ -1,10 +1,11 @@
 // Runs a built Worker in workerd on 127.0.0.1, over a state folder that outlives the process.
 //
 //   node tests/support/server.mjs [--port N] [--state DIR] [--build DIR] [--wrangler FILE] [--dev-vars]
-//                                 [--var NAME=VALUE]… [--with-parent]
+//                                 [--var NAME=VALUE]… [--objects FILE] [--with-parent]
 //
 // Bindings, class names and dates come from the wrangler file, so that what is tested is what is deployed; `--var` adds
-// or replaces a variable; `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout;
+// or replaces a variable; `--objects` takes the object classes from a script, to see how the Worker bears objects that fail
+// it; `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout;
 // the runtime's log goes to stderr. Node and workerd form one process group when this is started as its leader: kill
 // the group, never a name.
 
@@ -23,6 +24,7 @@ const { values: options } = parseArgs({
     build: { type: "string", default: path.resolve(root, process.env.TIDEHOLD_BUILD ?? "build") },
     wrangler: { type: "string", default: path.join(root, "wrangler.toml") },
     "dev-vars": { type: "boolean", default: false },
+    objects: { type: "string" },
     "with-parent": { type: "boolean", default: false },
     var: { type: "string", multiple: true, default: [] },
   },
@@ -39,17 +41,8 @@ const config = parseToml(readFileSync(options.wrangler, "utf8"));
 const sqlite = new Set((config.migrations ?? []).flatMap((migration) => migration.new_sqlite_classes ?? []));
 const build = path.resolve(options.build);
 
-const miniflare = new Miniflare({
+const product = {
   name: config.name,
-  host: "127.0.0.1",
-  port: Number(options.port),
-  // The lookup of request.cf asks the network and helps nobody here.
-  cf: false,
-  log: new StderrLog(LogLevel.WARN),
-  handleRuntimeStdio: (stdout, stderr) => {
-    stdout.pipe(process.stderr);
-    stderr.pipe(process.stderr);
-  },
   modulesRoot: build,
   modules: [
     { type: "ESModule", path: path.join(build, "index.js") },
@@ -61,9 +54,27 @@ const miniflare = new Miniflare({
   durableObjects: Object.fromEntries(
     config.durable_objects.bindings.map(({ name, class_name }) => [
       name,
-      { className: class_name, useSQLite: sqlite.has(class_name) },
+      { className: class_name, useSQLite: sqlite.has(class_name), ...(options.objects && { scriptName: "objects" }) },
     ]),
   ),
+};
+const workers = [product];
+if (options.objects) {
+  const script = readFileSync(options.objects, "utf8");
+  workers.push({ name: "objects", modules: true, script, compatibilityDate: config.compatibility_date });
+}
+
+const miniflare = new Miniflare({
+  host: "127.0.0.1",
+  port: Number(options.port),
+  // The lookup of request.cf asks the network and helps nobody here.
+  cf: false,
+  log: new StderrLog(LogLevel.WARN),
+  handleRuntimeStdio: (stdout, stderr) => {
+    stdout.pipe(process.stderr);
+    stderr.pipe(process.stderr);
+  },
+  workers,
   durableObjectsPersist: path.resolve(options.state),
 });
 

@@ -3,7 +3,7 @@
 use super::Identity;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
-use tidehold_delta::{ConvertError, FromJson, Json};
+use tidehold_delta::{ConvertProblem, FromJson, Json};
 
 /// A list of objects with a list.
 const LIST_DEPTH: usize = 3;
@@ -22,8 +22,8 @@ pub fn parse(text: &str) -> Result<Vec<Token>, String> {
     // The problem may quote the text around it, which is secret: only its place is told.
     let json =
         Json::parse(text, LIST_DEPTH).map_err(|error| format!("TIDEHOLD_TOKENS is not JSON: {error}"))?;
-    let tokens: Vec<Token> = json.to_typed().map_err(|error| match error {
-        ConvertError::Mismatch { path, .. } if !path.is_empty() => {
+    let tokens: Vec<Token> = json.to_typed().map_err(|error| match error.problem() {
+        ConvertProblem::Mismatch { path, .. } if !path.is_empty() => {
             format!("TIDEHOLD_TOKENS is not a valid list (at {path})")
         }
         _ => "TIDEHOLD_TOKENS is not a list".to_owned(),

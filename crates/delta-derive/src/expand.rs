@@ -2,9 +2,9 @@
 
 use crate::attributes::{Container, Field, Variant};
 use crate::case::Case;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use syn::{Data, DataEnum, DeriveInput, Fields, FieldsNamed, Type, parse_quote};
+use syn::{Data, DataEnum, DeriveInput, Fields, FieldsNamed, Index, Type, parse_quote};
 
 pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let container = Container::read(&input.attrs)?;
@@ -33,14 +33,15 @@ pub fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 fn structure(container: &Container, fields: &Fields) -> syn::Result<TokenStream> {
     match fields {
         Fields::Named(fields) => {
-            let (names, read) = named(fields, container.case, container.default)?;
-            let only = only(container, &names);
+            let fields = Named::read(fields, container.case, container.default)?;
+            let only = only(container, &fields.names);
             let base = container.default.then(|| quote!(let base = Self::default();));
+            let built = fields.build(&quote!(Self));
             Ok(quote! {
                 let members = ::tidehold_delta::Members::of(json)?;
                 #only
                 #base
-                Ok(Self { #read })
+                #built
             })
         }
         Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
@@ -59,39 +60,66 @@ fn only(container: &Container, names: &[String]) -> Option<TokenStream> {
         .then(|| quote!(members.only(&[#(#names),*])?;))
 }
 
-/// The JSON names of the fields, and the text that reads each of them from `members`.
-fn named(fields: &FieldsNamed, case: Case, base: bool) -> syn::Result<(Vec<String>, TokenStream)> {
-    let mut names = Vec::new();
-    let mut read = TokenStream::new();
-    for field in &fields.named {
-        let Some(ident) = &field.ident else { continue };
-        let attributes = Field::read(&field.attrs)?;
-        let name = attributes
-            .name
-            .clone()
-            .unwrap_or_else(|| case.field(ident.to_string().trim_start_matches("r#")));
-        let value = if attributes.flatten {
-            quote!(members.flattened()?)
-        } else if let Some(with) = &attributes.with {
-            let present = quote!(members.optional_with(#name, #with)?);
-            if base {
-                quote!(#present.unwrap_or(base.#ident))
-            } else if attributes.default {
-                quote!(#present.unwrap_or_default())
-            } else {
-                quote!(members.required_with(#name, #with)?)
-            }
-        } else if base {
-            quote!(members.or(#name, base.#ident)?)
-        } else if attributes.default || is_option(&field.ty) {
-            quote!(members.or_default(#name)?)
-        } else {
-            quote!(members.required(#name)?)
-        };
-        names.push(name);
-        read.extend(quote!(#ident: #value,));
+/// Named fields: their JSON names, the slots they are read into, and the text that does it.
+#[derive(Default)]
+struct Named {
+    names: Vec<String>,
+    idents: Vec<Ident>,
+    starts: Vec<TokenStream>,
+    reads: TokenStream,
+}
+
+impl Named {
+    fn read(fields: &FieldsNamed, case: Case, base: bool) -> syn::Result<Self> {
+        let mut named = Self::default();
+        for (index, field) in fields.named.iter().enumerate() {
+            let Some(ident) = &field.ident else { continue };
+            let attributes = Field::read(&field.attrs)?;
+            let name = attributes
+                .name
+                .clone()
+                .unwrap_or_else(|| case.field(ident.to_string().trim_start_matches("r#")));
+            let index = Index::from(index);
+            let slot = quote!(&mut slots.#index);
+            let optional = base || attributes.default;
+            let read = match (&attributes.with, optional) {
+                _ if attributes.flatten => quote!(members.flattened(#slot)?;),
+                (Some(with), false) => quote!(members.required_with(#name, #slot, #with)?;),
+                (Some(with), true) => quote!(members.optional_with(#name, #slot, #with)?;),
+                (None, _) if base => quote!(members.optional(#name, #slot)?;),
+                (None, _) if optional || is_option(&field.ty) => quote!(members.or_default(#name, #slot)?;),
+                (None, _) => quote!(members.required(#name, #slot)?;),
+            };
+            named.starts.push(match &attributes.with {
+                _ if base => quote!(Some(base.#ident)),
+                Some(_) if attributes.default => quote!(Some(Default::default())),
+                _ => quote!(None),
+            });
+            named.reads.extend(read);
+            named.names.push(name);
+            named.idents.push(ident.clone());
+        }
+        Ok(named)
     }
-    Ok((names, read))
+
+    /// Reads all of them and builds `path { … }`. Every slot is filled by then: what reads it fails otherwise.
+    fn build(&self, path: &TokenStream) -> TokenStream {
+        let Self {
+            idents,
+            starts,
+            reads,
+            ..
+        } = self;
+        quote! {
+            let mut slots = (#(#starts,)*);
+            #reads
+            match slots {
+                (#(Some(#idents),)*) => Ok(#path { #(#idents),* }),
+                #[allow(unreachable_patterns)]
+                _ => Err(::tidehold_delta::ConvertError::mismatch("incomplete")),
+            }
+        }
+    }
 }
 
 /// By its name: a derive sees no types.
@@ -118,13 +146,15 @@ fn enumeration(container: &Container, type_name: &str, data: &DataEnum) -> syn::
             Fields::Unit => quote!(Ok(Self::#ident)),
             Fields::Named(fields) => {
                 let case = attributes.field_case.unwrap_or(container.field_case);
-                let (mut fields, read) = named(fields, case, false)?;
-                fields.extend(container.tag.clone());
-                let only = only(container, &fields);
+                let fields = Named::read(fields, case, false)?;
+                let mut names = fields.names.clone();
+                names.extend(container.tag.clone());
+                let only = only(container, &names);
+                let built = fields.build(&quote!(Self::#ident));
                 quote!({
                     let members = ::tidehold_delta::Members::of(json)?;
                     #only
-                    Ok(Self::#ident { #read })
+                    #built
                 })
             }
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {

@@ -17,8 +17,15 @@ pub use members::{Members, present, variant_name};
 use crate::{Json, MAX_DEPTH};
 
 /// Why a typed value is no [`Json`], or a [`Json`] is no such typed value.
+///
+/// One pointer: it travels through every `?` of every reader and writer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConvertError {
+#[error(transparent)]
+pub struct ConvertError(Box<ConvertProblem>);
+
+/// What a [`ConvertError`] says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConvertProblem {
     /// What the type's own `Serialize` reported.
     #[error("{0}")]
     Message(String),
@@ -29,26 +36,37 @@ pub enum ConvertError {
     #[error("number is not finite")]
     NotFinite,
     #[error("integer {0} is beyond ±(2^53-1)")]
-    Integer(i128),
+    Integer(String),
     #[error("map key is not a string")]
     Key,
     #[error("nested deeper than {MAX_DEPTH} levels")]
     Depth,
 }
 
+impl From<ConvertProblem> for ConvertError {
+    #[cold]
+    fn from(problem: ConvertProblem) -> Self {
+        Self(Box::new(problem))
+    }
+}
+
 impl serde::ser::Error for ConvertError {
     fn custom<T: fmt::Display>(message: T) -> ConvertError {
-        ConvertError::Message(message.to_string())
+        ConvertProblem::Message(message.to_string()).into()
     }
 }
 
 impl ConvertError {
+    /// What is wrong.
+    pub fn problem(&self) -> &ConvertProblem {
+        &self.0
+    }
+
     /// The value itself does not fit.
     pub fn mismatch(problem: &str) -> Self {
-        Self::Mismatch {
-            path: String::new(),
-            problem: problem.to_owned(),
-        }
+        let problem = problem.to_owned();
+        let path = String::new();
+        ConvertProblem::Mismatch { path, problem }.into()
     }
 
     /// The name of no variant.
@@ -57,18 +75,14 @@ impl ConvertError {
     }
 
     /// The same problem, seen from the value around: the mismatch is in its member or element `name`.
-    pub fn inside(self, name: &str) -> Self {
-        match self {
-            Self::Mismatch { path, problem } => Self::Mismatch {
-                path: if path.is_empty() {
-                    name.to_owned()
-                } else {
-                    [name, ".", &path].concat()
-                },
-                problem,
-            },
-            other => other,
+    pub fn inside(mut self, name: &str) -> Self {
+        if let ConvertProblem::Mismatch { path, .. } = &mut *self.0 {
+            *path = match path.is_empty() {
+                true => name.to_owned(),
+                false => [name, ".", path].concat(),
+            };
         }
+        self
     }
 }
 
@@ -89,7 +103,7 @@ impl Json {
     /// Depth above [`MAX_DEPTH`], and the place that does not fit.
     pub fn to_typed<T: FromJson>(&self) -> Result<T, ConvertError> {
         if self.deeper_than(MAX_DEPTH) {
-            return Err(ConvertError::Depth);
+            return Err(ConvertProblem::Depth.into());
         }
         T::from_json(self)
     }

@@ -23,7 +23,7 @@ mod utf16;
 extern crate self as tidehold_delta;
 
 pub use apply::{apply, apply_batch};
-pub use convert::{ConvertError, FromJson, Members, present, variant_name};
+pub use convert::{ConvertError, ConvertProblem, FromJson, Members, present, variant_name};
 pub use draft::{Change, Draft, DraftError, Prepared};
 pub use error::ApplyError;
 pub use json::{

@@ -15,7 +15,7 @@ use crate::{Json, Object, Text};
 /// [`Json::to_typed`], which bounds the depth first.
 pub trait FromJson: Sized {
     /// # Errors
-    /// [`ConvertError::Mismatch`] with the place inside `json` that does not fit.
+    /// `ConvertProblem::Mismatch` with the place inside `json` that does not fit.
     fn from_json(json: &Json) -> Result<Self, ConvertError>;
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{Impossible, Serializer};
 
-use super::ConvertError;
+use super::{ConvertError, ConvertProblem};
 use crate::Text;
 
 type Result<T> = std::result::Result<T, ConvertError>;
@@ -14,7 +14,7 @@ pub(super) struct KeyWriter;
 macro_rules! refused {
     ($($method:ident: $kind:ty),* $(,)?) => {
         $(fn $method(self, _: $kind) -> Result<Text> {
-            Err(ConvertError::Key)
+            Err(ConvertProblem::Key.into())
         })*
     };
 }
@@ -51,13 +51,13 @@ impl Serializer for KeyWriter {
     }
 
     fn serialize_none(self) -> Result<Text> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<Text> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_unit(self) -> Result<Text> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
@@ -66,16 +66,16 @@ impl Serializer for KeyWriter {
         _: &'static str,
         _: &T,
     ) -> Result<Text> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_tuple_variant(
         self,
@@ -84,13 +84,13 @@ impl Serializer for KeyWriter {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
     fn serialize_struct_variant(
         self,
@@ -99,6 +99,6 @@ impl Serializer for KeyWriter {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant> {
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     }
 }

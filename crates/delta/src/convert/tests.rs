@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::{ConvertError, FromJson, Json, json, present};
+use crate::{ConvertError, ConvertProblem, FromJson, Json, json, present};
 
 fn round_trip<T: Serialize + FromJson + PartialEq + std::fmt::Debug>(typed: T, wanted: Json) {
     let value = Json::from_serialize(&typed).unwrap();
@@ -127,30 +127,30 @@ fn plain_types_round_trip() {
 
 #[test]
 fn what_is_no_json_is_refused() {
-    assert_eq!(Json::from_serialize(&f64::NAN), Err(ConvertError::NotFinite));
+    assert_eq!(
+        Json::from_serialize(&f64::NAN),
+        Err(ConvertProblem::NotFinite.into())
+    );
     assert_eq!(
         Json::from_serialize(&vec![f32::INFINITY]),
-        Err(ConvertError::NotFinite)
+        Err(ConvertProblem::NotFinite.into())
     );
     assert_eq!(
         Json::from_serialize(&(1u64 << 53)),
-        Err(ConvertError::Integer(1 << 53))
+        Err(ConvertProblem::Integer((1u64 << 53).to_string()).into())
     );
     assert_eq!(
         Json::from_serialize(&i64::MIN),
-        Err(ConvertError::Integer(i64::MIN.into()))
+        Err(ConvertProblem::Integer(i64::MIN.to_string()).into())
     );
-    assert!(matches!(
-        Json::from_serialize(&u128::MAX),
-        Err(ConvertError::Integer(_))
-    ));
+    assert!(Json::from_serialize(&1u128).is_err());
     assert_eq!(
         Json::from_serialize(&BTreeMap::from([(1, 2)])),
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     );
     assert_eq!(
         Json::from_serialize(&BTreeMap::from([(Some("a"), 2)])),
-        Err(ConvertError::Key)
+        Err(ConvertProblem::Key.into())
     );
 }
 
@@ -185,12 +185,12 @@ fn depth_is_bounded_both_ways() {
     assert_eq!(value.to_typed::<Chain>().unwrap(), chain);
     assert_eq!(
         Json::from_serialize(&Chain(vec![chain])),
-        Err(ConvertError::Depth)
+        Err(ConvertProblem::Depth.into())
     );
-    assert!(matches!(
+    assert_eq!(
         Json::array([value]).to_typed::<Chain>(),
-        Err(ConvertError::Depth)
-    ));
+        Err(ConvertProblem::Depth.into())
+    );
 }
 
 #[derive(Serialize, FromJson, PartialEq, Debug)]

@@ -6,8 +6,8 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::ConvertError;
 use super::key::KeyWriter;
+use super::{ConvertError, ConvertProblem};
 use crate::{Json, MAX_SAFE_INTEGER, Object, Text};
 
 type Result<T> = std::result::Result<T, ConvertError>;
@@ -24,7 +24,7 @@ impl Writer {
         self.levels
             .checked_sub(1)
             .map(|levels| Writer { levels })
-            .ok_or(ConvertError::Depth)
+            .ok_or_else(|| ConvertProblem::Depth.into())
     }
 
     fn items(self, variant: Option<&'static str>, length: Option<usize>) -> Result<Items> {
@@ -56,12 +56,19 @@ impl Writer {
     }
 }
 
-fn integer(value: impl Into<i128>) -> Result<Json> {
-    let value = value.into();
-    if value.unsigned_abs() <= u128::from(MAX_SAFE_INTEGER) {
+fn signed(value: i64) -> Result<Json> {
+    if value.unsigned_abs() <= MAX_SAFE_INTEGER {
         Ok(Json::Number(value as f64))
     } else {
-        Err(ConvertError::Integer(value))
+        Err(ConvertProblem::Integer(value.to_string()).into())
+    }
+}
+
+fn unsigned(value: u64) -> Result<Json> {
+    if value <= MAX_SAFE_INTEGER {
+        Ok(Json::Number(value as f64))
+    } else {
+        Err(ConvertProblem::Integer(value.to_string()).into())
     }
 }
 
@@ -126,34 +133,28 @@ impl Serializer for Writer {
         Ok(Json::Bool(v))
     }
     fn serialize_i8(self, v: i8) -> Result<Json> {
-        integer(v)
+        signed(v.into())
     }
     fn serialize_i16(self, v: i16) -> Result<Json> {
-        integer(v)
+        signed(v.into())
     }
     fn serialize_i32(self, v: i32) -> Result<Json> {
-        integer(v)
+        signed(v.into())
     }
     fn serialize_i64(self, v: i64) -> Result<Json> {
-        integer(v)
-    }
-    fn serialize_i128(self, v: i128) -> Result<Json> {
-        integer(v)
+        signed(v)
     }
     fn serialize_u8(self, v: u8) -> Result<Json> {
-        integer(v)
+        unsigned(v.into())
     }
     fn serialize_u16(self, v: u16) -> Result<Json> {
-        integer(v)
+        unsigned(v.into())
     }
     fn serialize_u32(self, v: u32) -> Result<Json> {
-        integer(v)
+        unsigned(v.into())
     }
     fn serialize_u64(self, v: u64) -> Result<Json> {
-        integer(v)
-    }
-    fn serialize_u128(self, v: u128) -> Result<Json> {
-        integer(i128::try_from(v).unwrap_or(i128::MAX))
+        unsigned(v)
     }
     fn serialize_f32(self, v: f32) -> Result<Json> {
         self.serialize_f64(v.into())
@@ -162,7 +163,7 @@ impl Serializer for Writer {
         if v.is_finite() {
             Ok(Json::Number(v))
         } else {
-            Err(ConvertError::NotFinite)
+            Err(ConvertProblem::NotFinite.into())
         }
     }
     fn serialize_char(self, v: char) -> Result<Json> {
@@ -246,7 +247,7 @@ impl SerializeMap for Members {
         Ok(())
     }
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        let key = self.key.take().ok_or(ConvertError::Key)?;
+        let key = self.key.take().ok_or(ConvertProblem::Key)?;
         self.put(key, value)
     }
     fn end(self) -> Result<Json> {

@@ -119,7 +119,10 @@ fn a_refused_edit_changes_nothing() {
         Err(DraftError::NotFinite)
     );
     let unrepresentable = d.at("l").edit(|list: &mut Vec<f64>| list.push(f64::NAN));
-    assert_eq!(unrepresentable, Err(DraftError::Convert(ConvertError::NotFinite)));
+    assert_eq!(
+        unrepresentable,
+        Err(DraftError::Convert(crate::ConvertProblem::NotFinite.into()))
+    );
     assert!(matches!(
         d.at("s").edit(|_: &mut u32| ()),
         Err(DraftError::Convert(_))

@@ -79,12 +79,14 @@ impl AgentChange {
                 "modelTools" => (&mut change.model_tools, read_names_or_edit),
                 "instructions" => (&mut change.instructions, read_text),
                 "cwd" => (&mut change.cwd, read_text),
-                _ => continue,
+                // The caller's business (http.md).
+                "remoteTools" => continue,
+                unknown => return Err(invalid(unknown, "is no member of an agent")),
             };
             *field = if value.is_null() {
                 Field::Clear
             } else {
-                Field::Set(read(value)?)
+                Field::Set(read(name, value)?)
             };
         }
         Ok(change)
@@ -121,7 +123,7 @@ pub async fn configure(
 }
 
 /// Reads one field of a request into its stored shape.
-type ReadField = fn(&Json) -> Result<Json, HarnessError>;
+type ReadField = fn(&str, &Json) -> Result<Json, HarnessError>;
 
 fn stored_model(model: &ModelRef) -> Json {
     Json::object([
@@ -130,45 +132,45 @@ fn stored_model(model: &ModelRef) -> Json {
     ])
 }
 
-fn invalid(path: &'static str, message: &str) -> HarnessError {
+fn invalid(path: &str, message: &str) -> HarnessError {
     HarnessError::Invalid {
-        path,
+        path: path.into(),
         message: message.to_owned(),
     }
 }
 
-fn read_model(value: &Json) -> Result<Json, HarnessError> {
+fn read_model(name: &str, value: &Json) -> Result<Json, HarnessError> {
     let text = value
         .as_str()
-        .ok_or_else(|| invalid("model", "must be a string \"provider/model\""))?;
+        .ok_or_else(|| invalid(name, "must be a string \"provider/model\""))?;
     match text.split_once('/') {
         Some((provider, model_id)) if !provider.is_empty() && !model_id.is_empty() => Ok(Json::object([
             ("provider", Json::from(provider)),
             ("modelId", Json::from(model_id)),
         ])),
-        _ => Err(invalid("model", "must be \"provider/model\"")),
+        _ => Err(invalid(name, "must be \"provider/model\"")),
     }
 }
 
-fn read_thinking_level(value: &Json) -> Result<Json, HarnessError> {
+fn read_thinking_level(name: &str, value: &Json) -> Result<Json, HarnessError> {
     match value.to_typed::<ThinkingLevel>() {
         Ok(_) => Ok(value.clone()),
         Err(_) => Err(invalid(
-            "thinkingLevel",
+            name,
             "must be one of off, minimal, low, medium, high, xhigh, max",
         )),
     }
 }
 
-fn read_text(value: &Json) -> Result<Json, HarnessError> {
+fn read_text(name: &str, value: &Json) -> Result<Json, HarnessError> {
     value
         .as_str()
         .map(|_| value.clone())
-        .ok_or_else(|| invalid("agent", "must be a string or null"))
+        .ok_or_else(|| invalid(name, "must be a string or null"))
 }
 
 /// An array of names, or an object of `add` and `remove` arrays.
-fn read_names_or_edit(value: &Json) -> Result<Json, HarnessError> {
+fn read_names_or_edit(name: &str, value: &Json) -> Result<Json, HarnessError> {
     let names = |value: &Json| {
         value
             .as_array()
@@ -185,7 +187,7 @@ fn read_names_or_edit(value: &Json) -> Result<Json, HarnessError> {
         Ok(value.clone())
     } else {
         Err(invalid(
-            "agent",
+            name,
             "must be an array of names, or an object with add and remove",
         ))
     }

@@ -13,6 +13,9 @@ pub enum HarnessError {
     /// `whenBusy: "reject"` while a run is active (spec 6).
     #[error("conversation {0} is busy")]
     ConversationBusy(ConversationId),
+    /// Its inbox holds as much as one may.
+    #[error("conversation {0} has too much queued")]
+    InboxFull(ConversationId),
     /// The request id already names another submission.
     #[error("request {0} already identifies a submission with other content")]
     RequestConflict(Text),
@@ -21,7 +24,7 @@ pub enum HarnessError {
     UnknownConversation(ConversationId),
     /// A value that cannot be admitted.
     #[error("{path}: {message}")]
-    Invalid { path: &'static str, message: String },
+    Invalid { path: Text, message: String },
 }
 
 impl From<Rejection> for HarnessError {

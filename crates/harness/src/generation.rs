@@ -10,6 +10,7 @@ pub(crate) mod partial;
 mod poll;
 mod prepare;
 mod request;
+mod rest;
 mod retry;
 mod round;
 
@@ -70,6 +71,8 @@ pub enum Checkpoint {
         handle: DeferredHandle,
         poll_at: Millis,
     },
+    /// A boundary whose items one commit could not hold goes on. No answer is asked for.
+    Rest,
     Tools {
         assistant: EntryId,
         tools: Vec<tidehold_session::ids::TaskId>,
@@ -77,11 +80,12 @@ pub enum Checkpoint {
     },
 }
 
-/// The entry that ended the generation.
+/// The entry that ended the generation; absent when it only placed what a boundary left.
 #[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct GenerationResult {
-    pub entry_id: EntryId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_id: Option<EntryId>,
 }
 
 pub(crate) type GenerationRuntime = Runtime<Generation>;
@@ -98,11 +102,23 @@ pub(crate) fn parked(checkpoint: Checkpoint, until: Millis) -> Next<Checkpoint, 
 
 /// A generation at its first phase, owned by the conversation.
 pub(crate) fn first(conversation: ConversationId) -> TaskCreate {
+    at(
+        conversation,
+        [("phase", Json::from("prepare")), ("attempt", Json::from(1_u64))],
+    )
+}
+
+/// A generation that only places what a boundary of the conversation left.
+pub(crate) fn rest(conversation: ConversationId) -> TaskCreate {
+    at(conversation, [("phase", Json::from("rest"))])
+}
+
+fn at<const N: usize>(conversation: ConversationId, checkpoint: [(&'static str, Json); N]) -> TaskCreate {
     TaskCreate {
         kind: KIND.into(),
         version: Generation::VERSION,
         input: Json::empty_object(),
-        checkpoint: Json::object([("phase", Json::from("prepare")), ("attempt", Json::from(1_u64))]),
+        checkpoint: Json::object(checkpoint),
         ownership: TaskOwnership::Conversation,
         conversation_id: Some(conversation),
         background: false,
@@ -123,7 +139,10 @@ impl Task for Generation {
 
     fn wake(&self, checkpoint: &Checkpoint) -> Wake {
         match checkpoint {
-            Checkpoint::Prepare { .. } | Checkpoint::Request { .. } | Checkpoint::Tools { .. } => Wake::Now,
+            Checkpoint::Prepare { .. }
+            | Checkpoint::Request { .. }
+            | Checkpoint::Tools { .. }
+            | Checkpoint::Rest => Wake::Now,
             Checkpoint::Retry { until, .. } => Wake::At(*until),
             Checkpoint::Poll { poll_at, .. } => Wake::At(*poll_at),
         }
@@ -165,6 +184,7 @@ impl Task for Generation {
                 };
                 poll::run(self, runtime, deferred).await
             }
+            Checkpoint::Rest => rest::run(self, runtime).await,
             Checkpoint::Tools { assistant, .. } => round::finish(self, runtime, assistant).await,
         }
     }

@@ -6,9 +6,9 @@ mod draft;
 mod inbox;
 mod withdraw;
 
-pub(crate) use admit::admit_valid;
 pub use admit::{admit, admit_into_new_conversation, admit_into_new_root};
+pub(crate) use admit::{admit_valid, admit_valid_into_new};
 pub use draft::{InputDraft, SubmissionDraft, WhenBusy, WriteDraft};
-pub(crate) use inbox::Floor;
+pub(crate) use inbox::{Floor, entry_len};
 pub(crate) use withdraw::withdraw_inputs;
 pub use withdraw::{AbortOutcome, abort_submission};

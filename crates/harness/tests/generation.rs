@@ -8,7 +8,7 @@
 
 mod support;
 
-use support::{Bench, echo, input, reason, status};
+use support::{Bench, reason, status};
 use tidehold_delta::Json;
 use tidehold_harness::Settings;
 use tidehold_harness::agent::AgentChange;
@@ -304,25 +304,41 @@ fn an_abort_ends_the_run_and_keeps_what_was_said() {
 fn usage_counts_failed_and_aborted_attempts() {
     let mut bench = Bench::new();
     bench.settle("@usage 10 5\n@say one");
-    bench.settle("@usage 7 2\n@say two");
+    bench.settle("@usage 7 2\n@fail 400 no such thing");
+    // Cut in mid-stream: the interrupted attempt spent what it had reported, its repetition reports again.
+    let interrupted = bench.submit("@usage 3 1\n@pace 100\n@repeat 20 tide").id;
+    bench.runtime.advance(1000);
+    bench = bench.crash();
+    bench.harness.scheduler().on_alarm();
+    bench.drain();
+    assert_eq!(status(&bench.submission(interrupted)), "done");
+    let entries = bench.entries();
     let usage = bench
         .run(async |harness| harness.session().snapshot(&USAGE, ROOT_CONVERSATION_ID).await)
+        .unwrap()
         .unwrap();
-    let spent = usage
-        .unwrap()
-        .get("models")
-        .unwrap()
-        .get("scripted/echo")
-        .unwrap()
-        .clone();
-    assert_eq!(
-        (
-            spent.get("input").unwrap().as_u64(),
-            spent.get("output").unwrap().as_u64()
-        ),
-        (Some(17), Some(7))
+    let stops: Vec<_> = bench.transcript();
+    assert!(
+        stops.iter().any(|line| line.starts_with("pi.assistant[error]")),
+        "{stops:?}"
     );
-    let _ = (echo(), input("unused"));
+    assert!(
+        stops.iter().any(|line| line.starts_with("pi.assistant[aborted]")),
+        "{stops:?}"
+    );
+    for member in ["input", "output"] {
+        let spent = usage.get("models").unwrap().get("scripted/echo").unwrap();
+        let told = entries.iter().filter_map(|entry| {
+            let message = entry.get("model")?.index(0)?;
+            message.get("usage")?.get(member)?.as_u64()
+        });
+        assert_eq!(spent.get(member).unwrap().as_u64(), Some(told.sum()), "{member}");
+    }
+    let spent = usage.get("models").unwrap().get("scripted/echo").unwrap();
+    assert!(
+        spent.get("input").unwrap().as_u64() >= Some(10 + 7 + 3),
+        "{spent}"
+    );
 }
 
 #[test]

@@ -11,10 +11,12 @@ mod support;
 use support::{Bench, input, input_when, reason, status, write};
 use tidehold_delta::Json;
 use tidehold_harness::HarnessError;
+use tidehold_harness::agent::AgentChange;
 use tidehold_harness::entries::InputEntry;
 use tidehold_harness::submissions::{AbortOutcome, InputDraft, SubmissionDraft, WhenBusy};
 use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID};
-use tidehold_session::records::{DraftHead, EntryDraft};
+use tidehold_session::records::{ContextEdit, ContextEditAction, DraftHead, EntryDraft};
+use tidehold_tasks::AbortScope;
 
 const SLOW: &str = "@pace 100\n@repeat 10 busy";
 
@@ -237,7 +239,7 @@ fn only_queued_submissions_can_be_withdrawn() {
 fn what_no_conversation_can_admit_is_refused_and_leaves_no_root() {
     let mut bench = Bench::new();
     let refused = |bench: &mut Bench, draft| match bench.admit(draft) {
-        Err(HarnessError::Invalid { path, .. }) => path,
+        Err(HarnessError::Invalid { path, .. }) => path.to_string(),
         other => panic!("{other:?}"),
     };
     let kind = |kind: &str| EntryDraft {
@@ -246,6 +248,23 @@ fn what_no_conversation_can_admit_is_refused_and_leaves_no_root() {
     };
     assert_eq!(refused(&mut bench, write(kind(""))), "entry.kind");
     assert_eq!(refused(&mut bench, write(kind("pi.user"))), "entry.kind");
+    // What the model layer cannot read would fail every later request.
+    let unreadable = || vec![Json::object([("role", Json::from("user"))])];
+    let model = EntryDraft {
+        model: Some(unreadable()),
+        ..kind("note")
+    };
+    assert_eq!(refused(&mut bench, write(model)), "entry.model");
+    let replacing = EntryDraft {
+        edits: Some(vec![ContextEdit {
+            target: EntryId(77),
+            action: ContextEditAction::Replace {
+                messages: unreadable(),
+            },
+        }]),
+        ..kind("note")
+    };
+    assert_eq!(refused(&mut bench, write(replacing)), "entry.edits");
     let head = EntryDraft {
         head: Some(DraftHead::Entry(EntryId(77))),
         ..user_write("x")
@@ -321,4 +340,38 @@ fn an_input_entry_keeps_its_kind_and_data_through_the_queue() {
         .collect();
     assert_eq!(kinds, ["app.input", "pi.assistant", "app.input", "pi.assistant"]);
     assert_eq!(bench.entries()[2].get("data"), Some(&Json::from(5_u64)));
+}
+
+#[test]
+fn every_write_that_names_the_root_creates_it() {
+    let mut bench = Bench::new();
+    let reset = bench.run(async |harness| harness.reset(ROOT_CONVERSATION_ID, Some("start here")).await);
+    assert!(reset.is_ok(), "{reset:?}");
+    assert_eq!(bench.transcript(), ["pi.reset: start here"]);
+
+    let mut bench = Bench::new();
+    let abort = bench.run(async |harness| {
+        harness
+            .abort_conversation(ROOT_CONVERSATION_ID, AbortScope::Everything)
+            .await
+    });
+    assert!(abort.is_ok(), "{abort:?}");
+    let root = bench.run(async |harness| harness.conversation(ROOT_CONVERSATION_ID).await);
+    assert!(root.unwrap().is_some());
+    assert_eq!(status(&bench.settle("@say on")), "done");
+}
+
+#[test]
+fn a_change_of_an_agent_names_the_member_that_does_not_fit() {
+    let refused = |text: &str| {
+        let body = Json::parse(text, 8).unwrap();
+        match AgentChange::from_request(&body) {
+            Err(HarnessError::Invalid { path, .. }) => path.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(refused(r#"{"modle": "scripted/echo"}"#), "modle");
+    assert_eq!(refused(r#"{"model": "echo"}"#), "model");
+    assert_eq!(refused(r#"{"tools": 1}"#), "tools");
+    assert_eq!(refused(r#"{"cwd": 1}"#), "cwd");
 }

@@ -13,8 +13,8 @@ pub const ERROR_BODY_BYTES: usize = 64 * 1024;
 /// Most bytes of one server-sent event: a whole answer of the largest models fits, an endless line does not.
 pub const SSE_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Most bytes of one answer: the object has 128 MB for everything.
-pub const ANSWER_BYTES: usize = 32 * 1024 * 1024;
+/// Most bytes of one answer, as JSON: it becomes one entry, committed together with what follows from it.
+pub const ANSWER_BYTES: usize = 10 * 1024 * 1024;
 
 /// Most milliseconds of one pause of a script, a day: longer is a typing error, and sums stay far from overflow.
 pub const SCRIPT_PAUSE_MS: u64 = 86_400_000;

@@ -15,6 +15,8 @@ pub struct Partial {
     message: Option<AssistantMessage>,
     /// Parsers of the open tool calls, by content index.
     arguments: Vec<(usize, ArgumentsParser)>,
+    /// About what the content so far takes as JSON.
+    bytes: usize,
 }
 
 impl Partial {
@@ -42,6 +44,12 @@ impl Partial {
             .unwrap_or_default()
     }
 
+    /// Whether the message would take more than `limit` bytes as JSON once it has taken the event in. Costs time in
+    /// proportion to what the event brings.
+    pub fn exceeds(&self, limit: usize, event: &StreamEvent) -> bool {
+        self.bytes.saturating_add(event_bytes(event)) > limit
+    }
+
     /// The usage so far.
     pub fn usage(&self) -> Option<&Usage> {
         self.message.as_ref().map(|message| &message.usage)
@@ -49,6 +57,12 @@ impl Partial {
 
     /// Takes one event in.
     pub fn apply(&mut self, event: &StreamEvent) {
+        self.bytes = match event {
+            StreamEvent::Start { .. } | StreamEvent::Done { .. } | StreamEvent::Error { .. } => {
+                event_bytes(event)
+            }
+            _ => self.bytes.saturating_add(event_bytes(event)),
+        };
         match event {
             StreamEvent::Start { message }
             | StreamEvent::Done { message }
@@ -146,6 +160,48 @@ impl Partial {
             _ => None,
         }
     }
+}
+
+/// About what the event adds to the message as JSON; for events with a whole message, all of it.
+fn event_bytes(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::Start { message } | StreamEvent::Done { message } | StreamEvent::Error { message } => {
+            message.content.iter().map(block_bytes).sum()
+        }
+        StreamEvent::TextStart { block, .. } => text_bytes(&block.text),
+        StreamEvent::ThinkingStart { block, .. } => thinking_bytes(block),
+        StreamEvent::ToolCallStart { block, .. } => call_bytes(block),
+        StreamEvent::TextDelta { delta, .. } | StreamEvent::ThinkingDelta { delta, .. } => text_bytes(delta),
+        // The text of the arguments is JSON already.
+        StreamEvent::ToolCallDelta { delta, .. } => delta.len(),
+        StreamEvent::Update(Update::ThinkingSignature { signature: text, .. })
+        | StreamEvent::Update(Update::ToolCallId { id: text, .. })
+        | StreamEvent::Update(Update::ToolCallName { name: text, .. }) => text_bytes(text),
+        StreamEvent::TextEnd { .. }
+        | StreamEvent::ThinkingEnd { .. }
+        | StreamEvent::ToolCallEnd { .. }
+        | StreamEvent::Update(_) => 0,
+    }
+}
+
+fn block_bytes(block: &AssistantBlock) -> usize {
+    match block {
+        AssistantBlock::Text(block) => text_bytes(&block.text),
+        AssistantBlock::Thinking(block) => thinking_bytes(block),
+        AssistantBlock::ToolCall(call) => call_bytes(call),
+    }
+}
+
+fn thinking_bytes(block: &ThinkingContent) -> usize {
+    text_bytes(&block.thinking) + block.thinking_signature.as_deref().map_or(0, text_bytes)
+}
+
+fn call_bytes(call: &ToolCall) -> usize {
+    call.arguments.encoded_len() + text_bytes(&call.id) + text_bytes(&call.name)
+}
+
+fn text_bytes(text: &str) -> usize {
+    Json::from(text).encoded_len()
 }
 
 fn update_message(message: &mut AssistantMessage, update: &Update) {

@@ -2,9 +2,8 @@
 
 use futures::future::{Either, LocalBoxFuture, select};
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use tidehold_session::host::Host;
 use tidehold_session::signal::AbortSignal;
 
@@ -91,27 +90,8 @@ impl Idle {
     }
 }
 
-/// Lets other work run. The timer lets the platform's events in; a host whose clock is already there may answer at
-/// once, so the executor's other futures get a turn as well.
+/// Lets other work run: a timer that has to be waited for, because only that lets the platform's events and other timers
+/// in. A microtask would not, and a clock that stands still while code runs makes a timer without delay no wait at all.
 pub(crate) async fn breathe(host: &Rc<dyn Host>, signal: &AbortSignal) -> Result<(), Aborted> {
-    pause(host, signal, 0).await?;
-    YieldOnce { yielded: false }.await;
-    Ok(())
-}
-
-struct YieldOnce {
-    yielded: bool,
-}
-
-impl Future for YieldOnce {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.yielded {
-            return Poll::Ready(());
-        }
-        self.yielded = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
+    pause(host, signal, 1).await
 }

@@ -9,11 +9,13 @@ pub fn harness_error(error: HarnessError) -> OperationError {
     let message = error.to_string();
     match error {
         HarnessError::Session(error) => session_error(&error),
-        HarnessError::ConversationBusy(_) => OperationError::new(Code::ConversationBusy, message),
+        HarnessError::ConversationBusy(_) | HarnessError::InboxFull(_) => {
+            OperationError::new(Code::ConversationBusy, message)
+        }
         HarnessError::RequestConflict(_) => OperationError::new(Code::RequestConflict, message),
         HarnessError::UnknownConversation(_) => OperationError::not_found(),
         HarnessError::Invalid { path, message } => OperationError::arguments(vec![PathProblem {
-            path: path.to_owned(),
+            path: path.to_string(),
             message,
         }]),
     }

@@ -112,12 +112,6 @@ fn read_write(body: &Json, request_id: Option<Text>) -> Result<WriteDraft, Opera
     let draft: EntryDraft = entry
         .to_typed()
         .map_err(|error| problem("entry", &error.to_string()))?;
-    for message in draft.model.iter().flatten() {
-        // A message the model layer cannot read would fail every later request of the conversation.
-        if let Err(error) = message.to_typed::<tidehold_models::message::Message>() {
-            return Err(problem("entry.model", &error.to_string()));
-        }
-    }
     Ok(WriteDraft {
         request_id,
         entry: draft,

@@ -144,8 +144,8 @@ fn refusal(error: HarnessError, parent: ConversationId) -> Stop {
             Refusal::new(Code::RequestInvalid, format!("{path}: {message}")).into()
         }
         HarnessError::Session(error) => error.into(),
-        other @ (HarnessError::ConversationBusy(_) | HarnessError::RequestConflict(_)) => {
-            SessionError::Request(other.to_string()).into()
-        }
+        other @ (HarnessError::ConversationBusy(_)
+        | HarnessError::InboxFull(_)
+        | HarnessError::RequestConflict(_)) => SessionError::Request(other.to_string()).into(),
     }
 }

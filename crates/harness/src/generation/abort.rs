@@ -18,6 +18,10 @@ pub(super) async fn run(
     {
         runtime.report(format!("the deferred response could not be cancelled: {error}"));
     }
+    if task.checkpoint == Checkpoint::Rest {
+        // A run of the conversation is another task's.
+        return runtime.finish(Outcome::aborted()).await;
+    }
     let conversation = runtime.conversation_id();
     runtime
         .commit(async move |tx, _| {

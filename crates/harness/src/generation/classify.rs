@@ -3,10 +3,12 @@
 use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, parked, poll, round};
 use crate::docs::LIVE;
 use crate::entries::assistant_entry;
+use crate::limits::{MAX_ANSWER_COMMIT_BYTES, MAX_BOUNDARY_BYTES};
 use crate::live::{end_run, run_of};
 use crate::settings::Settings;
 use crate::submissions::Floor;
-use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
+use crate::submissions::boundary::{Boundary, final_boundary};
+use crate::submissions::entry_len;
 use crate::usage;
 use tidehold_delta::{Json, Text};
 use tidehold_models::errors::{is_context_overflow, is_retryable_assistant_error, retry_delay_ms};
@@ -137,15 +139,17 @@ fn stop_reason_name(reason: StopReason) -> &'static str {
     }
 }
 
-/// Appends the response and counts its usage.
+/// Appends the response and counts its usage. Returns the entry and its encoded bytes.
 pub(super) async fn append(
     tx: &Tx,
     conversation: ConversationId,
     message: &AssistantMessage,
-) -> Result<EntryId, SessionError> {
-    let entry = tx.append_entry(conversation, assistant_entry(message)?).await?;
+) -> Result<(EntryId, usize), SessionError> {
+    let draft = assistant_entry(message)?;
+    let bytes = entry_len(&draft);
+    let entry = tx.append_entry(conversation, draft).await?;
     usage::add(tx, conversation, message).await?;
-    Ok(entry.id)
+    Ok((entry.id, bytes))
 }
 
 /// An answer settles the run's inputs, then the final boundary decides what follows (spec 6).
@@ -156,7 +160,7 @@ async fn answer(
     message: &AssistantMessage,
 ) -> Result<Step, SessionError> {
     let floor = Floor::read(tx, conversation).await?;
-    let entry_id = append(tx, conversation, message).await?;
+    let (entry_id, bytes) = append(tx, conversation, message).await?;
     if let Some(run) = &floor.run {
         end_run(
             tx,
@@ -171,12 +175,14 @@ async fn answer(
         conversation,
         settings,
     };
-    let selection = select(BoundaryKind::Final, &floor.items, settings);
-    let inputs = place(&boundary, &floor, &selection).await?;
-    if !inputs.is_empty() {
-        start_run(tx, conversation, inputs).await?;
-    }
-    Ok(Next::Finish(Outcome::Completed(GenerationResult { entry_id })))
+    // The answer never shares its fate with the inbox: both together stay within one batch.
+    let left = MAX_ANSWER_COMMIT_BYTES
+        .saturating_sub(bytes)
+        .min(MAX_BOUNDARY_BYTES);
+    final_boundary(&boundary, &floor, left).await?;
+    Ok(Next::Finish(Outcome::Completed(GenerationResult {
+        entry_id: Some(entry_id),
+    })))
 }
 
 /// Replaces the presentation of the attempt by its durable wait.

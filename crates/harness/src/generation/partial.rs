@@ -4,6 +4,7 @@ use super::GenerationRuntime;
 use crate::docs::LIVE;
 use crate::entries::assistant_entry;
 use crate::error::malformed;
+use crate::limits::{MAX_ANSWER_BYTES, MAX_ANSWER_COMMIT_BYTES};
 use crate::usage;
 use futures::future::{Either, FusedFuture, FutureExt, LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt};
@@ -42,6 +43,7 @@ impl Progress {
         let mut due: Option<LocalBoxFuture<'static, ()>> = None;
         let mut commit: Option<Commit> = None;
         let mut ripe = false;
+        let mut too_large = false;
         loop {
             if ripe && commit.is_none() {
                 ripe = false;
@@ -51,6 +53,10 @@ impl Progress {
             match select(events.next(), &mut pause).await {
                 Either::Left((Some(event), _)) => {
                     drop(pause);
+                    if partial.exceeds(MAX_ANSWER_BYTES, &event) {
+                        too_large = true;
+                        break;
+                    }
                     partial.apply(&event);
                     changes.apply(&event);
                     if matches!(event, StreamEvent::Done { .. } | StreamEvent::Error { .. }) {
@@ -77,7 +83,11 @@ impl Progress {
         if let Some(commit) = commit {
             commit.await?;
         }
-        let ended = partial.into_message();
+        let mut ended = partial.into_message();
+        if let Some(message) = ended.as_mut().filter(|_| too_large) {
+            message.stop_reason = StopReason::Error;
+            message.error_message = Some(format!("The answer is larger than {MAX_ANSWER_BYTES} bytes"));
+        }
         ended.ok_or_else(|| TaskFault::Failed("the model stream ended without a message".to_owned()))
     }
 
@@ -158,6 +168,11 @@ pub(crate) async fn convert_leftover(tx: &Tx, conversation: ConversationId) -> R
         return Ok(());
     };
     message.stop_reason = StopReason::Aborted;
+    // This runs where nothing may fail, also for what an earlier release let grow.
+    if stored.encoded_len() > MAX_ANSWER_COMMIT_BYTES {
+        message.content.clear();
+        message.error_message = Some("The partial answer was too large to keep".to_owned());
+    }
     tx.append_entry(conversation, assistant_entry(&message)?).await?;
     usage::add(tx, conversation, &message).await?;
     tx.doc(&LIVE, conversation)

@@ -4,6 +4,7 @@
 use super::{Checkpoint, Generation, GenerationResult, GenerationRuntime, classify};
 use crate::docs::LIVE;
 use crate::entries::TOOL_RESULT;
+use crate::limits::MAX_BOUNDARY_BYTES;
 use crate::live::{Run, end_run, set_run};
 use crate::submissions::Floor;
 use crate::submissions::boundary::{Boundary, BoundaryKind, place, select, start_run};
@@ -21,7 +22,7 @@ pub(super) async fn start(
     conversation: ConversationId,
     message: &AssistantMessage,
 ) -> Result<Next<Checkpoint, GenerationResult>, SessionError> {
-    let assistant = classify::append(tx, conversation, message).await?;
+    let (assistant, _) = classify::append(tx, conversation, message).await?;
     let mut slots = Vec::new();
     for call in message.tool_calls() {
         let entry = tx.append_entry(conversation, unavailable(call, tx.now())).await?;
@@ -81,7 +82,12 @@ pub(super) async fn finish(
     runtime
         .commit(async move |tx, _| {
             let floor = Floor::read(&tx, conversation).await?;
-            let selection = select(BoundaryKind::PostTools, &floor.items, &settings);
+            let selection = select(
+                BoundaryKind::PostTools,
+                &floor.items,
+                &settings,
+                MAX_BOUNDARY_BYTES,
+            );
             let boundary = Boundary {
                 tx: &tx,
                 conversation,
@@ -108,7 +114,7 @@ pub(super) async fn finish(
                 }
             }
             Ok(Some(Next::Finish(Outcome::Completed(GenerationResult {
-                entry_id: assistant,
+                entry_id: Some(assistant),
             }))))
         })
         .await

@@ -11,6 +11,18 @@ use tidehold_session::records::{ConversationOwnership, ConversationRecord};
 use tidehold_session::storage::{ConversationQuery, Cursor, Page};
 use tidehold_tasks::AbortScope;
 
+/// Makes sure that the conversation exists: the root is created by the first write that names it. Whether it is new.
+pub(super) async fn or_new_root(tx: &Tx, id: ConversationId) -> Result<bool, HarnessError> {
+    if tx.conversation(id).await?.is_some() {
+        return Ok(false);
+    }
+    if id != ROOT_CONVERSATION_ID {
+        return Err(HarnessError::UnknownConversation(id));
+    }
+    tx.create_root().await?;
+    Ok(true)
+}
+
 impl Harness {
     /// An ownerless conversation with its agent, in one commit.
     pub fn create_conversation<'a>(
@@ -59,12 +71,7 @@ impl Harness {
         Box::pin(async move {
             self.session()
                 .commit(async move |tx: Tx| {
-                    if tx.conversation(conversation).await?.is_none() {
-                        if conversation != ROOT_CONVERSATION_ID {
-                            return Err(HarnessError::UnknownConversation(conversation));
-                        }
-                        tx.create_root().await?;
-                    }
+                    or_new_root(&tx, conversation).await?;
                     configure(&tx, conversation, &change).await?;
                     Ok(())
                 })
@@ -104,8 +111,8 @@ impl Harness {
             let scheduler = self.scheduler().clone();
             self.session()
                 .commit(async move |tx: Tx| {
-                    if tx.conversation(conversation).await?.is_none() {
-                        return Err(HarnessError::UnknownConversation(conversation));
+                    if or_new_root(&tx, conversation).await? {
+                        return Ok::<_, HarnessError>(());
                     }
                     let reached = scheduler.mark_aborts(&tx, conversation, scope).await?;
                     for conversation in reached.conversations {

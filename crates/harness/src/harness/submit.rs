@@ -1,6 +1,7 @@
 //! Submitting, waiting and withdrawing (spec 2.2 and 6).
 
 use super::Harness;
+use super::conversations::or_new_root;
 use crate::entries::reset_entry;
 use crate::error::HarnessError;
 use crate::submissions::{self, AbortOutcome, SubmissionDraft, WriteDraft};
@@ -51,13 +52,13 @@ impl Harness {
             let entry = reset_entry(handoff, self.session().host().now());
             self.session()
                 .commit(async move |tx: Tx| {
-                    if tx.conversation(conversation).await?.is_none() {
-                        return Err(HarnessError::UnknownConversation(conversation));
-                    }
                     let draft = SubmissionDraft::Write(WriteDraft {
                         request_id: None,
                         entry,
                     });
+                    if or_new_root(&tx, conversation).await? {
+                        return submissions::admit_valid_into_new(&tx, conversation, &draft, &settings).await;
+                    }
                     submissions::admit_valid(&tx, conversation, &draft, &settings).await
                 })
                 .await?;

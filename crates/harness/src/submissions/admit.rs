@@ -5,6 +5,7 @@ use super::draft::{InputDraft, SubmissionDraft, WhenBusy, WriteDraft};
 use super::inbox::{self, Floor, InboxItem, Queued, QueuedEntry, QueuedInput};
 use crate::entries::input_entry;
 use crate::error::HarnessError;
+use crate::limits::{MAX_BOUNDARY_BYTES, MAX_QUEUED_BYTES, MAX_QUEUED_ITEMS};
 use crate::settings::Settings;
 use tidehold_delta::Text;
 use tidehold_session::Tx;
@@ -69,8 +70,7 @@ pub async fn admit_into_new_root(
     admit_into_new_conversation(tx, root.id, draft, settings).await
 }
 
-/// Admits a submission into a conversation that the same transaction created: it is idle and empty, and nothing needs
-/// to be read.
+/// Admits a submission into a conversation that the same transaction created.
 pub async fn admit_into_new_conversation(
     tx: &Tx,
     conversation: ConversationId,
@@ -78,6 +78,17 @@ pub async fn admit_into_new_conversation(
     settings: &Settings,
 ) -> Result<SubmissionRecord, HarnessError> {
     check_new(draft)?;
+    admit_valid_into_new(tx, conversation, draft, settings).await
+}
+
+/// As [`admit_valid`], in a conversation that the same transaction created: it is idle and empty, and nothing needs to be
+/// read.
+pub(crate) async fn admit_valid_into_new(
+    tx: &Tx,
+    conversation: ConversationId,
+    draft: &SubmissionDraft,
+    settings: &Settings,
+) -> Result<SubmissionRecord, HarnessError> {
     let hash = draft.request_id().map(|_| draft.content_hash()).transpose()?;
     let floor = Floor {
         run: None,
@@ -125,7 +136,7 @@ fn targets(entry: &EntryDraft) -> impl Iterator<Item = (&'static str, EntryId)> 
 
 fn missing_target(path: &'static str, id: EntryId) -> HarnessError {
     HarnessError::Invalid {
-        path,
+        path: path.into(),
         message: format!("entry {id} does not exist here"),
     }
 }
@@ -261,6 +272,10 @@ impl Admission<'_> {
         state: SubmissionState,
         what: Queued,
     ) -> Result<SubmissionRecord, HarnessError> {
+        let waiting: usize = self.floor.items.iter().map(|item| item.what.encoded_len()).sum();
+        if self.floor.items.len() >= MAX_QUEUED_ITEMS || waiting + what.encoded_len() > MAX_QUEUED_BYTES {
+            return Err(HarnessError::InboxFull(self.conversation));
+        }
         let record = self.record(request_id, state).await?;
         let item = InboxItem { id: record.id, what };
         inbox::push(self.tx, self.conversation, &item).await?;
@@ -271,7 +286,7 @@ impl Admission<'_> {
                 conversation: self.conversation,
                 settings: self.settings,
             };
-            final_boundary(&boundary, &self.floor).await?;
+            final_boundary(&boundary, &self.floor, MAX_BOUNDARY_BYTES).await?;
         }
         Ok(record)
     }

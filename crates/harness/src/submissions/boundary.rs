@@ -25,6 +25,8 @@ pub(crate) struct Selection {
     pub users: Vec<usize>,
     /// A `postTools` boundary that selected a reset behaves as final.
     pub resets: bool,
+    /// Something is due that one commit cannot hold.
+    pub more: bool,
 }
 
 /// The two boundaries of a run.
@@ -34,11 +36,28 @@ pub(crate) enum BoundaryKind {
     Final,
 }
 
-/// Deterministic by item id (spec 6).
-pub(crate) fn select(kind: BoundaryKind, items: &[InboxItem], settings: &Settings) -> Selection {
+/// Deterministic by item id (spec 6). Selects items of at most `bytes`; the order stays: after the first write that does
+/// not fit nothing else is placed either.
+pub(crate) fn select(
+    kind: BoundaryKind,
+    items: &[InboxItem],
+    settings: &Settings,
+    mut bytes: usize,
+) -> Selection {
     let mut selection = Selection::default();
+    let mut fits = |item: &InboxItem| match bytes.checked_sub(item.what.encoded_len()) {
+        Some(left) => {
+            bytes = left;
+            true
+        }
+        None => false,
+    };
     for (position, item) in items.iter().enumerate() {
         if let Queued::Write { entry } = &item.what {
+            if !fits(item) {
+                selection.more = true;
+                return selection;
+            }
             selection.writes.push(position);
             selection.resets |= entry.head == Some(DraftHead::Itself);
         }
@@ -61,8 +80,15 @@ pub(crate) fn select(kind: BoundaryKind, items: &[InboxItem], settings: &Setting
             settings.follow_up_mode,
         ),
     };
-    selection.users = steers.into_iter().chain(follow_ups).collect();
-    selection.users.sort_unstable();
+    let mut users: Vec<usize> = steers.into_iter().chain(follow_ups).collect();
+    users.sort_unstable();
+    let fitting = users
+        .iter()
+        .take_while(|position| items.get(**position).is_some_and(&mut fits))
+        .count();
+    selection.more = fitting < users.len();
+    users.truncate(fitting);
+    selection.users = users;
     selection
 }
 
@@ -144,14 +170,24 @@ async fn place_input(
     boundary.tx.place_submission(id, placed.id)
 }
 
-/// A final boundary of a conversation without a run: places what is due and starts the successor, if any.
-pub(crate) async fn final_boundary(boundary: &Boundary<'_>, floor: &Floor) -> Result<(), SessionError> {
-    let selection = select(BoundaryKind::Final, &floor.items, boundary.settings);
+/// A final boundary: places what is due within `bytes`, and starts the successor, if any. What is due and does not fit is
+/// placed by a task of its own, whose commits hold nothing else.
+pub(crate) async fn final_boundary(
+    boundary: &Boundary<'_>,
+    floor: &Floor,
+    bytes: usize,
+) -> Result<(), SessionError> {
+    let selection = select(BoundaryKind::Final, &floor.items, boundary.settings, bytes);
     let inputs = place(boundary, floor, &selection).await?;
-    if inputs.is_empty() {
-        return Ok(());
+    if !inputs.is_empty() {
+        // Its boundaries place the rest.
+        return start_run(boundary.tx, boundary.conversation, inputs).await;
     }
-    start_run(boundary.tx, boundary.conversation, inputs).await
+    if selection.more {
+        let rest = generation::rest(boundary.conversation);
+        boundary.tx.create_task(rest).await?;
+    }
+    Ok(())
 }
 
 /// Creates a generation and hands it the run.

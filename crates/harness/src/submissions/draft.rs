@@ -1,10 +1,13 @@
 //! What a host submits (spec 2.2), and the digest that tells a repeated request from a conflicting one.
 
+use super::inbox::entry_len;
 use crate::entries::{InputEntry, RESERVED_PREFIX};
 use crate::error::HarnessError;
+use crate::limits::MAX_SUBMISSION_BYTES;
 use sha2::{Digest, Sha256};
 use tidehold_delta::{Json, Text};
-use tidehold_session::records::EntryDraft;
+use tidehold_models::message::Message;
+use tidehold_session::records::{ContextEditAction, EntryDraft};
 
 /// An input that asks for an answer, or a passive write.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,16 +54,28 @@ impl SubmissionDraft {
         match self {
             Self::Input(InputDraft { content, entry, .. }) => {
                 check_content(content)?;
+                let data = entry.as_ref().and_then(|entry| entry.data.as_ref());
+                check_size(content.encoded_len() + data.map_or(0, Json::encoded_len))?;
                 entry.as_ref().map_or(Ok(()), |entry| check_kind(&entry.kind))
             }
-            Self::Write(WriteDraft { entry, .. }) => check_kind(&entry.kind),
+            Self::Write(WriteDraft { entry, .. }) => {
+                check_kind(&entry.kind)?;
+                check_size(entry_len(entry))?;
+                check_messages("entry.model", entry.model.as_deref().unwrap_or_default())?;
+                for edit in entry.edits.iter().flatten() {
+                    if let ContextEditAction::Replace { messages } = &edit.action {
+                        check_messages("entry.edits", messages)?;
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
     /// SHA-256 over what was submitted, members in sorted order, so that two spellings of the same JSON agree.
     pub(crate) fn content_hash(&self) -> Result<Text, HarnessError> {
         let unreadable = |error: tidehold_delta::ConvertError| HarnessError::Invalid {
-            path: "entry",
+            path: "entry".into(),
             message: error.to_string(),
         };
         let value = match self {
@@ -134,9 +149,32 @@ fn check_kind(kind: &str) -> Result<(), HarnessError> {
         return Ok(());
     };
     Err(HarnessError::Invalid {
-        path: "entry.kind",
+        path: "entry.kind".into(),
         message: problem.to_owned(),
     })
+}
+
+fn check_size(bytes: usize) -> Result<(), HarnessError> {
+    if bytes <= MAX_SUBMISSION_BYTES {
+        return Ok(());
+    }
+    Err(HarnessError::Invalid {
+        path: "".into(),
+        message: format!("has {bytes} bytes of content, more than {MAX_SUBMISSION_BYTES}"),
+    })
+}
+
+/// A message the model layer cannot read would fail every later request of the conversation.
+fn check_messages(path: &'static str, messages: &[Json]) -> Result<(), HarnessError> {
+    for (index, message) in messages.iter().enumerate() {
+        if let Err(error) = message.to_typed::<Message>() {
+            return Err(HarnessError::Invalid {
+                path: path.into(),
+                message: format!("message {index}: {error}"),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn check_content(content: &Json) -> Result<(), HarnessError> {
@@ -157,7 +195,7 @@ fn check_content(content: &Json) -> Result<(), HarnessError> {
     let message =
         "must be a string, or an array of {type: \"text\", text} and {type: \"image\", data, mimeType}";
     Err(HarnessError::Invalid {
-        path: "content",
+        path: "content".into(),
         message: message.to_owned(),
     })
 }

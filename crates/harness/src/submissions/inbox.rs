@@ -7,7 +7,7 @@ use crate::live::{Run, run_of};
 use serde::Serialize;
 use tidehold_delta::{FromJson, Json, Text};
 use tidehold_session::ids::{ConversationId, EntryId, SubmissionId};
-use tidehold_session::records::EntryDraft;
+use tidehold_session::records::{ContextEditAction, EntryDraft};
 use tidehold_session::{SessionError, Tx};
 
 /// One queued submission.
@@ -25,6 +25,30 @@ pub(crate) enum Queued {
     Steer(QueuedInput),
     FollowUp(QueuedInput),
     Write { entry: EntryDraft },
+}
+
+impl Queued {
+    /// About what its placement adds to a commit.
+    pub fn encoded_len(&self) -> usize {
+        match self {
+            Self::Steer(input) | Self::FollowUp(input) => {
+                let data = input.entry.as_ref().and_then(|entry| entry.data.as_ref());
+                input.content.encoded_len() + data.map_or(0, Json::encoded_len)
+            }
+            Self::Write { entry } => entry_len(entry),
+        }
+    }
+}
+
+/// Encoded bytes of what an entry carries.
+pub(crate) fn entry_len(entry: &EntryDraft) -> usize {
+    let model = entry.model.iter().flatten();
+    let replaced = entry.edits.iter().flatten().flat_map(|edit| match &edit.action {
+        ContextEditAction::Omit => &[],
+        ContextEditAction::Replace { messages } => messages.as_slice(),
+    });
+    let data = entry.data.as_ref().map_or(0, Json::encoded_len);
+    model.chain(replaced).map(Json::encoded_len).sum::<usize>() + data
 }
 
 /// An input before its placement.

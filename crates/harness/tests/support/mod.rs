@@ -154,12 +154,21 @@ impl Bench {
     }
 
     pub fn entries_of(&mut self, conversation: ConversationId) -> Vec<Json> {
-        let page = self.run(async move |harness| {
-            harness
-                .entries(conversation, Some(ScanOrder::Ascending), 1000, None)
-                .await
-        });
-        page.expect("entries").items
+        let mut entries = Vec::new();
+        let mut next = None;
+        loop {
+            let page = self.run(async move |harness| {
+                harness
+                    .entries(conversation, Some(ScanOrder::Ascending), 1000, next)
+                    .await
+            });
+            let page = page.expect("entries");
+            entries.extend(page.items);
+            next = page.next;
+            if next.is_none() {
+                return entries;
+            }
+        }
     }
 
     /// `kind: text` of every entry.

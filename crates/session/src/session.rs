@@ -2,6 +2,7 @@
 
 mod commit;
 mod failure;
+mod known;
 mod reads;
 
 use crate::documents::DocumentAddress;
@@ -11,6 +12,7 @@ use crate::line::Line;
 use crate::publication::Publication;
 use crate::records::ConversationRecord;
 use crate::session::failure::Health;
+use crate::session::known::Known;
 use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
@@ -65,6 +67,7 @@ pub(crate) struct Inner {
     line: Rc<Line>,
     health: RefCell<Health>,
     pub documents: RefCell<HashMap<DocumentAddress, CachedDocument>>,
+    pub known: RefCell<Known>,
     listeners: RefCell<Listeners>,
 }
 
@@ -102,6 +105,7 @@ impl Session {
             line: Rc::default(),
             health: RefCell::default(),
             documents: RefCell::default(),
+            known: RefCell::default(),
             listeners: RefCell::default(),
         }))
     }

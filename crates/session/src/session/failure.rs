@@ -61,6 +61,7 @@ impl Inner {
             cause: Rc::clone(&cause),
         };
         *self.health.borrow_mut() = Health::Failed(failed.clone());
+        self.known.take();
         self.end(&SessionEnd::Failed(failed.clone()));
         if let Some(report) = &self.options.on_report {
             report(failed.to_string());

@@ -86,7 +86,17 @@ fn create(
         exact(content.len() as u64),
         Param::Text(&content),
     ];
-    execute(target.driver, &sql::INSERT_DOCUMENT, &params)
+    execute(target.driver, &sql::INSERT_DOCUMENT, &params)?;
+    if !retired {
+        let tail = Tail {
+            record: record.clone().stamped(target.seq),
+            version,
+            bytes: content.len() as u64,
+            last_part: None,
+        };
+        target.recall.borrow_mut().documents.put(record.id.0, tail);
+    }
+    Ok(())
 }
 
 fn change(
@@ -95,7 +105,11 @@ fn change(
     content: Option<&DocumentContent>,
 ) -> Result<(), StorageError> {
     let id = document.id;
-    let tail = tail(&target.reader(), id)?.ok_or_else(|| batch::unknown_document(id))?;
+    let recalled = target.recall.borrow_mut().documents.take(id.0);
+    let mut tail = match recalled {
+        Some(tail) => tail,
+        None => tail(&target.reader(), id)?.ok_or_else(|| batch::unknown_document(id))?,
+    };
     match content {
         Some(content) => batch::check_change(&tail.record, tail.version, content)?,
         None if tail.record.retired_at.is_some() => return Err(batch::retired(id)),
@@ -106,41 +120,45 @@ fn change(
         return retire(target, id, &tail);
     }
     match content {
-        None => Ok(()),
+        None => {}
         Some(DocumentContent::Base { version, value }) if tail.record.is_rewindable() => {
-            add_base_revision(target, id, &tail, *version, value)
+            add_base_revision(target, id, &mut tail, *version, value)?;
         }
-        Some(DocumentContent::Base { version, value }) => replace_base(target, id, &tail, *version, value),
+        Some(DocumentContent::Base { version, value }) => {
+            replace_base(target, id, &mut tail, *version, value)?;
+        }
         Some(DocumentContent::Delta { version, ops }) if tail.record.is_rewindable() => {
             let line = delta_line(target, id, *version, ops)?;
-            insert_part(target, id, SegmentKind::Delta, &line)
+            insert_part(target, id, &mut tail, SegmentKind::Delta, &line)?;
         }
-        Some(DocumentContent::Delta { version, ops }) => append(target, id, &tail, *version, ops),
+        Some(DocumentContent::Delta { version, ops }) => append(target, id, &mut tail, *version, ops)?,
     }
+    target.recall.borrow_mut().documents.put(id.0, tail);
+    Ok(())
 }
 
 fn append(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     ops: &[Op],
 ) -> Result<(), StorageError> {
     let line = delta_line(target, id, version, ops)?;
     let added = line.len() as u64;
-    let (part, bytes) = tail
-        .last_part
-        .map_or((None, tail.bytes), |(seq, bytes)| (Some(seq), bytes));
+    let bytes = tail.last_part.map_or(tail.bytes, |(_, bytes)| bytes);
     if bytes + added > PACK_BYTES as u64 {
-        return insert_part(target, id, SegmentKind::Delta, &line);
+        return insert_part(target, id, tail, SegmentKind::Delta, &line);
     }
-    match part {
+    match &mut tail.last_part {
         None => {
+            tail.bytes += added;
             let params = [exact(id.0), Param::Text(&line), exact(added)];
             execute(target.driver, &sql::APPEND_TO_DOCUMENT, &params)
         }
-        Some(seq) => {
-            let params = [exact(id.0), exact(seq), Param::Text(&line), exact(added)];
+        Some((seq, bytes)) => {
+            *bytes += added;
+            let params = [exact(id.0), exact(*seq), Param::Text(&line), exact(added)];
             execute(target.driver, &sql::APPEND_TO_PART, &params)
         }
     }
@@ -149,7 +167,7 @@ fn append(
 fn replace_base(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     value: &Json,
 ) -> Result<(), StorageError> {
@@ -157,10 +175,13 @@ fn replace_base(
     let text = value.to_string();
     chunks::trim(target.driver, own_place(id), chunks::needed(&text))?;
     let line = line(target, own_place(id), SegmentKind::Base, version, &text)?;
+    tail.version = version;
+    tail.bytes = line.len() as u64;
+    tail.last_part = None;
     let params = [
         exact(id.0),
         exact(u64::from(version)),
-        exact(line.len() as u64),
+        exact(tail.bytes),
         Param::Text(&line),
     ];
     execute(target.driver, &sql::REBASE_DOCUMENT, &params)
@@ -169,13 +190,14 @@ fn replace_base(
 fn add_base_revision(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     value: &Json,
 ) -> Result<(), StorageError> {
     let line = base_line(target, part_place(target, id), version, value)?;
-    insert_part(target, id, SegmentKind::Base, &line)?;
+    insert_part(target, id, tail, SegmentKind::Base, &line)?;
     if version != tail.version {
+        tail.version = version;
         let params = [exact(id.0), exact(u64::from(version))];
         execute(target.driver, &sql::SET_DOCUMENT_VERSION, &params)?;
     }
@@ -203,14 +225,17 @@ fn reclaim_parts(target: &Target<'_>, id: DocumentId, tail: &Tail) -> Result<(),
 fn insert_part(
     target: &Target<'_>,
     id: DocumentId,
+    tail: &mut Tail,
     kind: SegmentKind,
     line: &str,
 ) -> Result<(), StorageError> {
+    let bytes = line.len() as u64;
+    tail.last_part = Some((target.seq.0, bytes));
     let params = [
         exact(id.0),
         exact(target.seq.0),
         flag(kind == SegmentKind::Base),
-        exact(line.len() as u64),
+        exact(bytes),
         Param::Text(line),
     ];
     execute(target.driver, &sql::INSERT_PART, &params)

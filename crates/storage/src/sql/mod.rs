@@ -8,6 +8,7 @@ mod chunks;
 mod codec;
 mod commit;
 pub mod driver;
+mod encode;
 mod marks;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;

@@ -8,11 +8,11 @@ use super::copies::Copies;
 use crate::batch::{self, ContentWrite, DocumentPlan, Plan};
 use crate::limits::PACK_BYTES;
 use crate::sql::chunks::{self, Place};
-use crate::sql::codec::{encode_name, encode_ops};
+use crate::sql::codec::encode_name;
 use crate::sql::driver::Param;
 use crate::sql::read::documents::{Tail, find, tail};
 use crate::sql::rows::{bound, exact, exact_or_null, flag, text_or_null, write as execute};
-use crate::sql::segments::{self, NewSegment, SegmentKind};
+use crate::sql::segments::{self, NewContent, NewSegment};
 use crate::sql::{scope, statements as sql};
 use tidehold_delta::{Json, Op};
 use tidehold_session::documents::{DocumentCreate, Point};
@@ -67,7 +67,7 @@ fn create(
     let content = if retired {
         String::new()
     } else {
-        base_line(target, own_place(record.id), version, value)?
+        line(target, own_place(record.id), version, NewContent::Base(value))?.0
     };
     let (scope, owner) = scope::columns(record.scope);
     let kind = encode_name(&record.kind);
@@ -128,8 +128,8 @@ fn change(
             replace_base(target, id, &mut tail, *version, value)?;
         }
         Some(DocumentContent::Delta { version, ops }) if tail.record.is_rewindable() => {
-            let line = delta_line(target, id, *version, ops)?;
-            insert_part(target, id, &mut tail, SegmentKind::Delta, &line)?;
+            let (line, _) = line(target, part_place(target, id), *version, NewContent::Delta(ops))?;
+            insert_part(target, id, &mut tail, false, &line)?;
         }
         Some(DocumentContent::Delta { version, ops }) => append(target, id, &mut tail, *version, ops)?,
     }
@@ -144,11 +144,11 @@ fn append(
     version: u32,
     ops: &[Op],
 ) -> Result<(), StorageError> {
-    let line = delta_line(target, id, version, ops)?;
+    let (line, _) = line(target, part_place(target, id), version, NewContent::Delta(ops))?;
     let added = line.len() as u64;
     let bytes = tail.last_part.map_or(tail.bytes, |(_, bytes)| bytes);
     if bytes + added > PACK_BYTES as u64 {
-        return insert_part(target, id, tail, SegmentKind::Delta, &line);
+        return insert_part(target, id, tail, false, &line);
     }
     match &mut tail.last_part {
         None => {
@@ -172,9 +172,8 @@ fn replace_base(
     value: &Json,
 ) -> Result<(), StorageError> {
     reclaim_parts(target, id, tail)?;
-    let text = value.to_string();
-    chunks::trim(target.driver, own_place(id), chunks::needed(&text))?;
-    let line = line(target, own_place(id), SegmentKind::Base, version, &text)?;
+    let (line, count) = line(target, own_place(id), version, NewContent::Base(value))?;
+    chunks::trim(target.driver, own_place(id), count)?;
     tail.version = version;
     tail.bytes = line.len() as u64;
     tail.last_part = None;
@@ -194,8 +193,8 @@ fn add_base_revision(
     version: u32,
     value: &Json,
 ) -> Result<(), StorageError> {
-    let line = base_line(target, part_place(target, id), version, value)?;
-    insert_part(target, id, tail, SegmentKind::Base, &line)?;
+    let (line, _) = line(target, part_place(target, id), version, NewContent::Base(value))?;
+    insert_part(target, id, tail, true, &line)?;
     if version != tail.version {
         tail.version = version;
         let params = [exact(id.0), exact(u64::from(version))];
@@ -226,7 +225,7 @@ fn insert_part(
     target: &Target<'_>,
     id: DocumentId,
     tail: &mut Tail,
-    kind: SegmentKind,
+    is_base: bool,
     line: &str,
 ) -> Result<(), StorageError> {
     let bytes = line.len() as u64;
@@ -234,7 +233,7 @@ fn insert_part(
     let params = [
         exact(id.0),
         exact(target.seq.0),
-        flag(kind == SegmentKind::Base),
+        flag(is_base),
         exact(bytes),
         Param::Text(line),
     ];
@@ -252,35 +251,18 @@ fn part_place(target: &Target<'_>, id: DocumentId) -> Place {
     }
 }
 
-fn delta_line(target: &Target<'_>, id: DocumentId, version: u32, ops: &[Op]) -> Result<String, StorageError> {
-    line(
-        target,
-        part_place(target, id),
-        SegmentKind::Delta,
-        version,
-        &encode_ops(ops),
-    )
-}
-
-fn base_line(target: &Target<'_>, place: Place, version: u32, value: &Json) -> Result<String, StorageError> {
-    line(target, place, SegmentKind::Base, version, &value.to_string())
-}
-
+/// The line of a new segment, and the number of its chunks.
 fn line(
     target: &Target<'_>,
     place: Place,
-    kind: SegmentKind,
     version: u32,
-    text: &str,
-) -> Result<String, StorageError> {
-    segments::write(
-        target.driver,
-        place,
-        &NewSegment {
-            kind,
-            seq: target.seq.0,
-            version,
-            text,
-        },
-    )
+    content: NewContent<'_>,
+) -> Result<(String, u64), StorageError> {
+    let seq = target.seq.0;
+    let segment = NewSegment {
+        seq,
+        version,
+        content,
+    };
+    segments::write(target.driver, place, &segment)
 }

@@ -3,8 +3,9 @@
 use super::Target;
 use crate::batch::{self, Plan, TableWrite};
 use crate::sql::chunks::{self, Place};
-use crate::sql::codec::{decode_name, encode_name, encode_record};
+use crate::sql::codec::{decode_name, encode_name};
 use crate::sql::driver::Param;
+use crate::sql::encode::encode as encode_record;
 use crate::sql::recall::TaskFacts;
 use crate::sql::rows::{exact, exact_or_null, flag, text_or_null, write as execute};
 use crate::sql::statements as sql;
@@ -22,12 +23,12 @@ pub(super) struct EncodedRow<'a> {
 /// Encodes the records of a batch, before the transaction begins.
 pub(super) fn encode<'a>(plan: &Plan<'a>) -> Result<Vec<EncodedRow<'a>>, StorageError> {
     let encode_one = |write: &TableWrite<'a>| {
-        let text = match write {
-            TableWrite::Conversation(record) => encode_record(&***record),
-            TableWrite::Entry(record) => encode_record(&***record),
-            TableWrite::Task(record) => encode_record(&***record),
-            TableWrite::Submission(record) => encode_record(&***record),
-        }?;
+        let text = encode_record(|writer| match write {
+            TableWrite::Conversation(record) => writer.conversation(record),
+            TableWrite::Entry(record) => writer.entry(record),
+            TableWrite::Task(record) => writer.task(record),
+            TableWrite::Submission(record) => writer.submission(record),
+        })?;
         Ok(EncodedRow { write: *write, text })
     };
     plan.tables.iter().map(encode_one).collect()

@@ -225,10 +225,11 @@ impl Tx {
             {
                 return Err(Rejection::ForeignConversation.into());
             }
-            let now = self.now();
             match &record.state {
-                TaskState::Running { .. } if record.started_at.is_none() => record.started_at = Some(now),
-                TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(now),
+                TaskState::Running { .. } if record.started_at.is_none() => {
+                    record.started_at = Some(self.now());
+                }
+                TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(self.now()),
                 _ => {}
             }
             if record.outcome().is_some() {

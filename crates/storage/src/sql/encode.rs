@@ -45,15 +45,22 @@ impl Writer {
         self.text.push('}');
     }
 
-    fn key(&mut self, key: &str) {
-        if !self.text.ends_with('{') {
+    /// What stands before a member: a comma, unless it is the first.
+    fn separate(&mut self) {
+        if self.text.as_bytes().last() != Some(&b'{') {
             self.text.push(',');
         }
-        write_string(&mut self.text, key);
-        self.text.push(':');
     }
 
-    fn number(&mut self, key: &str, number: u64) {
+    /// A member of the record's own, whose name needs no escape.
+    fn key(&mut self, key: &'static str) {
+        self.separate();
+        self.text.push('"');
+        self.text.push_str(key);
+        self.text.push_str("\":");
+    }
+
+    fn number(&mut self, key: &'static str, number: u64) {
         self.key(key);
         self.element(number);
     }
@@ -65,23 +72,23 @@ impl Writer {
         push_integer(&mut self.text, number);
     }
 
-    fn optional_number(&mut self, key: &str, number: Option<u64>) {
+    fn optional_number(&mut self, key: &'static str, number: Option<u64>) {
         if let Some(number) = number {
             self.number(key, number);
         }
     }
 
-    fn flag(&mut self, key: &str, flag: bool) {
+    fn flag(&mut self, key: &'static str, flag: bool) {
         self.key(key);
         self.text.push_str(if flag { "true" } else { "false" });
     }
 
-    fn string(&mut self, key: &str, text: &str) {
+    fn string(&mut self, key: &'static str, text: &str) {
         self.key(key);
         write_string(&mut self.text, text);
     }
 
-    fn optional_string(&mut self, key: &str, text: Option<&str>) {
+    fn optional_string(&mut self, key: &'static str, text: Option<&str>) {
         if let Some(text) = text {
             self.string(key, text);
         }
@@ -98,18 +105,18 @@ impl Writer {
         }
     }
 
-    fn member(&mut self, key: &str, value: &Json, above: usize) {
+    fn member(&mut self, key: &'static str, value: &Json, above: usize) {
         self.key(key);
         self.value(value, above);
     }
 
-    fn optional_member(&mut self, key: &str, value: Option<&Json>, above: usize) {
+    fn optional_member(&mut self, key: &'static str, value: Option<&Json>, above: usize) {
         if let Some(value) = value {
             self.member(key, value, above);
         }
     }
 
-    fn list<T>(&mut self, key: &str, items: &[T], write: impl Fn(&mut Self, &T)) {
+    fn list<T>(&mut self, key: &'static str, items: &[T], write: impl Fn(&mut Self, &T)) {
         self.key(key);
         let mut before = '[';
         for item in items {

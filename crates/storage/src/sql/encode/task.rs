@@ -1,7 +1,7 @@
 //! Task records, with their states and outcomes.
 
 use super::Writer;
-use tidehold_delta::Json;
+use tidehold_delta::{Json, write_string};
 use tidehold_session::records::{
     AbortMarkReason, JoinPolicy, TaskOutcome, TaskOutcomeError, TaskRecord, TaskState,
 };
@@ -49,7 +49,10 @@ impl Writer {
             self.key("memos");
             self.open();
             for (name, value) in memos {
-                self.member(name, value, 2);
+                self.separate();
+                write_string(&mut self.text, name);
+                self.text.push(':');
+                self.value(value, 2);
             }
             self.close();
         }

@@ -16,9 +16,10 @@ mod tests;
 use std::sync::Arc;
 
 pub use array::{Array, ArrayIter};
-pub use number::format_number;
+pub use number::{format_number, push_integer};
 pub use object::{Object, ObjectIter};
 pub use parse::ParseError;
+pub use print::write_string;
 
 /// Shared immutable text: cloning copies a pointer.
 pub type Text = Arc<str>;

@@ -28,8 +28,9 @@ pub use draft::{Change, Draft, DraftError, Prepared};
 pub use error::ApplyError;
 pub use json::{
     Array, ArrayIter, Json, MAX_SAFE_INTEGER, Object, ObjectIter, ParseError, Text, format_number,
+    push_integer, write_string,
 };
-pub use op::{Op, decode_batch, encode_batch};
+pub use op::{Op, decode_batch, encode_batch, write_batch};
 pub use path::{Path, Segment};
 pub use tidehold_delta_derive::FromJson;
 pub use utf16::{byte_of_unit, unit_of_byte, utf16_len};

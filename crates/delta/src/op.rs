@@ -1,7 +1,7 @@
 //! The seven operations and their tuples (durable spec section 8: Chord Delta, decoded form).
 
 use crate::path::{decode_path, encode_path, loose_text};
-use crate::{ApplyError, Array, Json, Path, Text};
+use crate::{ApplyError, Array, Json, Path, Segment, Text, write_string};
 
 /// One operation. A batch is a list of them, applied left to right.
 ///
@@ -119,6 +119,47 @@ impl Op {
         }
     }
 
+    /// Appends the text of the tuple, that of [`Op::encode`] without building it.
+    fn write(&self, out: &mut String) {
+        let (verb, path) = match self {
+            Op::Replace(_) => ("[\"r\"", None),
+            Op::Set(path, _) => ("[\"s\",", Some(path)),
+            Op::Delete(path) => ("[\"d\",", Some(path)),
+            Op::Append(path, _) => ("[\"a\",", Some(path)),
+            Op::TrimStart(path, _) => ("[\"t\",", Some(path)),
+            Op::Splice { path, .. } => ("[\"p\",", Some(path)),
+            Op::Move(path, _) => ("[\"m\",", Some(path)),
+        };
+        out.push_str(verb);
+        if let Some(path) = path {
+            write_list(out, path, |out, segment| match segment {
+                Segment::Key(key) => write_string(out, key),
+                Segment::Index(index) => Json::Number(*index as f64).write(out),
+            });
+        }
+        let count = |out: &mut String, count: &u64| Json::Number(*count as f64).write(out);
+        if !matches!(self, Op::Delete(_)) {
+            out.push(',');
+        }
+        match self {
+            Op::Delete(_) => {}
+            Op::Replace(value) | Op::Set(_, value) => value.write(out),
+            Op::Append(_, text) => write_string(out, text),
+            Op::TrimStart(_, units) => count(out, units),
+            Op::Splice {
+                index, remove, items, ..
+            } => {
+                count(out, index);
+                out.push(',');
+                count(out, remove);
+                out.push(',');
+                Json::Array(items.clone()).write(out);
+            }
+            Op::Move(_, order) => write_list(out, order, count),
+        }
+        out.push(']');
+    }
+
     /// What [`Op::decode`] guarantees, for an operation built by hand.
     pub(crate) fn check(&self) -> Result<(), ApplyError> {
         let (path, leaf) = match self {
@@ -157,6 +198,21 @@ pub fn encode_batch(ops: &[Op]) -> Json {
     Json::array(ops.iter().map(Op::encode))
 }
 
+/// Appends the text of a batch, that of [`encode_batch`] without building it.
+pub fn write_batch(out: &mut String, ops: &[Op]) {
+    write_list(out, ops, |out, op| op.write(out));
+}
+
+fn write_list<T>(out: &mut String, items: &[T], write: impl Fn(&mut String, &T)) {
+    let mut before = '[';
+    for item in items {
+        out.push(before);
+        write(out, item);
+        before = ',';
+    }
+    out.push_str(if items.is_empty() { "[]" } else { "]" });
+}
+
 fn malformed<T>(tag: &'static str) -> Result<T, ApplyError> {
     Err(ApplyError::Type(tag.into()))
 }
@@ -184,4 +240,36 @@ fn is_bijection(order: &[u64]) -> bool {
         let slot = usize::try_from(*place).ok().and_then(|place| seen.get_mut(place));
         slot.is_some_and(|seen| !std::mem::replace(seen, true))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+
+    #[test]
+    fn the_text_of_a_batch_is_that_of_its_tuples() {
+        let path = || vec!["k\"".into(), 3_usize.into(), "".into()];
+        let items = Array::from(vec![json!({ "a": [1.5] }), json!(null)]);
+        let ops = [
+            Op::Replace(json!({ "a": 1 })),
+            Op::Set(path(), json!([])),
+            Op::Delete(path()),
+            Op::Append(path(), "t\n".into()),
+            Op::TrimStart(path(), 12),
+            Op::Splice {
+                path: Path::new(),
+                index: 1,
+                remove: u64::MAX,
+                items,
+            },
+            Op::Move(path(), vec![1, 0]),
+            Op::Move(Path::new(), vec![]),
+        ];
+        for count in 0..=ops.len() {
+            let mut text = String::new();
+            write_batch(&mut text, &ops[..count]);
+            assert_eq!(text, encode_batch(&ops[..count]).to_string());
+        }
+    }
 }

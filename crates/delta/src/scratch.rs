@@ -61,10 +61,7 @@ impl Scratch {
             }
             Op::Set(path, value) => self.set(path, value),
             Op::Delete(path) => self.delete(path),
-            Op::Append(path, text) => {
-                self.open_text(path)?.append(text);
-                Ok(())
-            }
+            Op::Append(path, text) => self.append(path, text),
             Op::TrimStart(path, units) => self.open_text(path)?.trim_start(*units),
             Op::Splice {
                 path,
@@ -93,6 +90,12 @@ impl Scratch {
                 Ok(())
             }
         }
+    }
+
+    /// [`Op::Append`] from its parts.
+    pub(crate) fn append(&mut self, path: &[Segment], text: &str) -> Result<()> {
+        self.open_text(path)?.append(text);
+        Ok(())
     }
 
     fn set(&mut self, path: &[Segment], value: &Json) -> Result<()> {

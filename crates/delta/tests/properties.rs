@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use serde_json::Value;
-use tidehold_delta::{Change, Draft, Json, Op, Segment, apply, apply_batch, encode_batch};
+use tidehold_delta::{Change, Draft, Json, Op, Segment, apply, apply_batch, encode_batch, write_batch};
 
 struct Random(u64);
 
@@ -233,6 +233,9 @@ fn batches_reproduce_what_drafts_did() {
         let dirty = change.is_dirty();
         let prepared = change.prepare().unwrap();
         let batch = encode_batch(&prepared.ops);
+        let mut written = String::new();
+        write_batch(&mut written, &prepared.ops);
+        assert_eq!(written, batch.to_string(), "seed {seed}");
         assert_eq!(prepared.value, json(&model), "seed {seed}: value");
         assert!(
             dirty || prepared.ops.is_empty(),

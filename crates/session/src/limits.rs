@@ -7,3 +7,7 @@ pub const MAX_BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// Page size of the kernel's own scans: large enough that recovery of ordinary sessions is one page, small enough
 /// that a page of large records stays bounded.
 pub const SCAN_PAGE: usize = 256;
+
+/// Conversations, and live tasks, that the session knows without asking storage. A handful changes at a time; the records
+/// are those that the scheduler holds too.
+pub const KNOWN: usize = 64;

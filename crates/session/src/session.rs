@@ -2,15 +2,17 @@
 
 mod commit;
 mod failure;
+mod known;
 mod reads;
 
 use crate::documents::DocumentAddress;
 use crate::error::SessionError;
 use crate::host::Host;
-use crate::line::Line;
+use crate::line::{Job, Line};
 use crate::publication::Publication;
 use crate::records::ConversationRecord;
 use crate::session::failure::Health;
+use crate::session::known::Known;
 use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
@@ -20,6 +22,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::Future;
 use std::rc::{Rc, Weak};
+use std::task::{Context, Poll};
 use tidehold_delta::Json;
 
 pub use failure::SessionEnd;
@@ -66,6 +69,7 @@ pub(crate) struct Inner {
     line: Rc<Line>,
     health: RefCell<Health>,
     pub documents: RefCell<HashMap<DocumentAddress, CachedDocument>>,
+    pub known: RefCell<Known>,
     listeners: RefCell<Listeners>,
 }
 
@@ -103,6 +107,7 @@ impl Session {
             line: Rc::default(),
             health: RefCell::default(),
             documents: RefCell::default(),
+            known: RefCell::default(),
             listeners: RefCell::default(),
         }))
     }
@@ -190,7 +195,7 @@ impl Session {
             // The caller may be gone: an admitted job settles for everyone else.
             let _gone = reply.send(healthy);
         };
-        self.0.line.push(self.0.host.as_ref(), Box::pin(work));
+        self.0.push(Box::pin(work)).await;
         match result.await {
             Ok(answer) => answer,
             Err(oneshot::Canceled) => Err(self
@@ -236,6 +241,18 @@ impl Session {
 }
 
 impl Inner {
+    /// Puts a job on the line.
+    async fn push(&self, job: Job) {
+        let mut job = Some(job);
+        let begin = |context: &mut Context<'_>| {
+            if let Some(job) = job.take() {
+                self.line.push(self.host.as_ref(), job, context);
+            }
+            Poll::Ready(())
+        };
+        std::future::poll_fn(begin).await;
+    }
+
     pub(crate) fn publish(&self, publication: &Rc<Publication>) {
         let listeners: Vec<CommitListener> = self.listeners.borrow().commit.values().cloned().collect();
         for listener in listeners {

@@ -17,7 +17,6 @@ use crate::session::Inner;
 use crate::tx::documents::OpenDocument;
 use litemap::LiteMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Handle of an open transaction. Valid until its commit callback settles.
@@ -46,9 +45,8 @@ pub(crate) struct TxState {
     /// Owners named by new tasks and conversations, judged on their final candidates.
     pub new_owners: Vec<OwnerClaim>,
     pub submissions: LiteMap<SubmissionId, SubmissionCandidate>,
-    pub documents: HashMap<DocumentAddress, OpenDocument>,
-    /// Acquisition order, so that batches are deterministic.
-    pub document_order: Vec<DocumentAddress>,
+    /// In the order of acquisition, so that batches are deterministic. Few, so they are searched.
+    pub documents: Vec<(DocumentAddress, OpenDocument)>,
     pub retired: Vec<(DocumentAddress, OpenDocument)>,
 }
 
@@ -77,6 +75,16 @@ pub(crate) struct SubmissionCandidate {
 pub(crate) enum SubmissionTransition {
     Place(crate::ids::EntryId),
     Settle(SubmissionSettlement),
+}
+
+impl TxState {
+    /// The acquired document at an address.
+    pub fn document(&self, address: &DocumentAddress) -> Option<&OpenDocument> {
+        let mut documents = self.documents.iter();
+        documents
+            .find(|(known, _)| known == address)
+            .map(|(_, document)| document)
+    }
 }
 
 /// What a transaction staged so far, for those who judge a commit by the records it would leave.

@@ -8,7 +8,6 @@
 
 mod support;
 
-use futures::FutureExt;
 use std::cell::RefCell;
 use std::rc::Rc;
 use support::{NOTES, SCRATCH, entry, open, open_faulty, root, task};
@@ -419,32 +418,6 @@ fn a_batch_above_the_limit_rejects_the_call_and_not_the_session() {
 }
 
 #[test]
-fn an_admitted_commit_outlives_its_caller_and_the_line_is_first_in_first_out() {
-    open(async |session| {
-        root(&session).await;
-        let append = |text: &'static str| {
-            let session = session.clone();
-            async move {
-                session
-                    .commit(async move |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry(text)).await)
-                    .await
-            }
-        };
-        // Polled once, which queues it, then dropped before its turn: withdrawn.
-        let mut withdrawn = Box::pin(append("withdrawn"));
-        assert!((&mut withdrawn).now_or_never().is_none());
-        drop(withdrawn);
-        let (one, two) = futures::join!(append("one"), append("two"));
-        assert!(one.unwrap().id < two.unwrap().id);
-        let page = session
-            .scan_entries(&entries_of(ROOT_CONVERSATION_ID), 10, None)
-            .await
-            .unwrap();
-        assert_eq!(page.items.len(), 2);
-    });
-}
-
-#[test]
 fn a_storage_error_ends_the_session_with_its_cause() {
     open_faulty(async |session, arm| {
         root(&session).await;
@@ -496,24 +469,5 @@ fn an_invalid_read_fails_its_call_alone() {
             .commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await)
             .await
             .unwrap();
-    });
-}
-
-#[test]
-fn close_lets_admitted_commits_settle_and_refuses_later_calls() {
-    open(async |session| {
-        root(&session).await;
-        let append = session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await);
-        let mut append = Box::pin(append);
-        assert!((&mut append).now_or_never().is_none());
-        let closing = session.close();
-        let (append, closed) = futures::join!(append, closing);
-        // Queued before the seal: it settles.
-        append.unwrap();
-        closed.unwrap();
-        assert!(matches!(
-            session.conversation(ROOT_CONVERSATION_ID).await,
-            Err(SessionError::Closed)
-        ));
     });
 }

@@ -95,38 +95,73 @@ pub fn plan(writes: &[StorageWrite]) -> Result<Plan<'_>, StorageError> {
         documents: Vec::new(),
         highest: 0,
     };
-    let mut owners: HashMap<u64, RecordType> = HashMap::new();
-    // Positions in `plan.documents`.
-    let mut positions: HashMap<DocumentId, usize> = HashMap::new();
+    let mut owners = Owners::default();
     for write in writes {
         let (id, record_type) = identity(write);
         if id == 0 || id > MAX_NUMBER {
             return Err(batch(format!("id {id} is outside 1..=2^53-1")));
         }
-        match owners.insert(id, record_type) {
-            Some(RecordType::Document) if record_type == RecordType::Document => {}
-            Some(earlier) if earlier == record_type => {
+        let position = match owners.claim(id, record_type, plan.documents.len()) {
+            Claim::New => None,
+            Claim::Taken(RecordType::Document, position) if record_type == RecordType::Document => {
+                Some(position)
+            }
+            Claim::Taken(earlier, _) if earlier == record_type => {
                 return Err(batch(format!("{record_type:?} {id} is written more than once")));
             }
-            Some(earlier) => {
+            Claim::Taken(earlier, _) => {
                 return Err(batch(format!(
                     "id {id} is written as {earlier:?} and {record_type:?}"
                 )));
             }
-            None => plan.highest = plan.highest.max(id),
-        }
+        };
+        plan.highest = plan.highest.max(id);
         match write {
             StorageWrite::Conversation(record) => plan.tables.push(TableWrite::Conversation(record)),
             StorageWrite::Entry(record) => plan.tables.push(TableWrite::Entry(record)),
             StorageWrite::Task(record) => plan.tables.push(TableWrite::Task(record)),
             StorageWrite::Submission(record) => plan.tables.push(TableWrite::Submission(record)),
-            document => add_document(&mut plan.documents, &mut positions, DocumentId(id), document)?,
+            document => add_document(&mut plan.documents, position, DocumentId(id), document)?,
         }
     }
     check_requests(&plan.tables)?;
-    check_copies(&plan.documents, &positions)?;
+    check_copies(&plan.documents, &owners)?;
     check_addresses(&plan.documents)?;
     Ok(plan)
+}
+
+/// The ids of a batch in their order, each with its type and, for a document, its position in the plan. Ids mostly come
+/// in ascending order, so that a claim appends.
+#[derive(Default)]
+struct Owners(Vec<(u64, RecordType, usize)>);
+
+enum Claim {
+    New,
+    Taken(RecordType, usize),
+}
+
+impl Owners {
+    fn claim(&mut self, id: u64, record_type: RecordType, position: usize) -> Claim {
+        match self.find(id) {
+            Ok(at) => match self.0.get(at) {
+                Some((_, owner, position)) => Claim::Taken(*owner, *position),
+                None => Claim::New,
+            },
+            Err(at) => {
+                self.0.insert(at, (id, record_type, position));
+                Claim::New
+            }
+        }
+    }
+
+    fn is_document(&self, id: DocumentId) -> bool {
+        let found = self.find(id.0).ok().and_then(|at| self.0.get(at));
+        found.is_some_and(|(_, owner, _)| *owner == RecordType::Document)
+    }
+
+    fn find(&self, id: u64) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&id, |(owned, _, _)| *owned)
+    }
 }
 
 fn identity(write: &StorageWrite) -> (u64, RecordType) {
@@ -146,11 +181,11 @@ fn identity(write: &StorageWrite) -> (u64, RecordType) {
 
 fn add_document<'a>(
     documents: &mut Vec<DocumentPlan<'a>>,
-    positions: &mut HashMap<DocumentId, usize>,
+    position: Option<usize>,
     id: DocumentId,
     write: &'a StorageWrite,
 ) -> Result<(), StorageError> {
-    let position = *positions.entry(id).or_insert_with(|| {
+    let position = position.unwrap_or_else(|| {
         documents.push(DocumentPlan {
             id,
             content: None,
@@ -231,13 +266,10 @@ fn check_create(record: &DocumentCreate) -> Result<(), StorageError> {
 }
 
 /// Copies read pre-batch state, so a source the batch touches would be ambiguous.
-fn check_copies(
-    documents: &[DocumentPlan<'_>],
-    positions: &HashMap<DocumentId, usize>,
-) -> Result<(), StorageError> {
+fn check_copies(documents: &[DocumentPlan<'_>], owners: &Owners) -> Result<(), StorageError> {
     for document in documents {
         if let Some(ContentWrite::Copy { source, .. }) = document.content
-            && positions.contains_key(&source)
+            && owners.is_document(source)
         {
             return Err(batch(format!(
                 "document {source} is copied and written in one batch"

@@ -24,3 +24,7 @@ pub const MAX_LINEAGE: usize = 10_000;
 /// Depth at which stored text is refused. Values are bounded by `tidehold_delta::MAX_DEPTH` when written; operations
 /// wrap theirs in a few arrays more.
 pub const TEXT_DEPTH: usize = tidehold_delta::MAX_DEPTH + 8;
+
+/// Documents, and tasks, of which a storage remembers what a commit must know. A session changes a handful at a time: its
+/// running tasks, the documents of their conversations. Each costs some hundred bytes.
+pub const RECALLED: usize = 64;

@@ -1,6 +1,6 @@
 //! [`SqlDriver`] over the object's SQLite.
 
-use crate::platform::storage::{ObjectCursor, ObjectSql, ObjectStorage, describe};
+use crate::platform::storage::{ObjectCursor, ObjectParams, ObjectSql, ObjectStorage, describe};
 use js_sys::{Array, JsString, Uint8Array};
 use std::cell::{Cell, RefCell};
 use std::panic::AssertUnwindSafe;
@@ -36,9 +36,9 @@ impl ObjectDriver {
 
     /// Starts a statement. One that returns no rows has then run to its end.
     fn start(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<ObjectCursor, SqlError> {
-        let bound = Array::new_with_length(params.len() as u32);
-        for (position, param) in (0..).zip(params) {
-            bound.set(position, js_param(param));
+        let bound = ObjectParams::new();
+        for param in params {
+            bind(&bound, param);
         }
         let mut texts = self.texts.borrow_mut();
         if texts.len() <= statement.id {
@@ -106,13 +106,13 @@ fn failed(thrown: JsValue) -> SqlError {
 /// up to and including it.
 const LARGEST: f64 = js_sys::Number::MAX_SAFE_INTEGER + 1.0;
 
-fn js_param(param: &Param<'_>) -> JsValue {
+fn bind(bound: &ObjectParams, param: &Param<'_>) {
     match param {
-        Param::Null => JsValue::NULL,
+        Param::Null => bound.push(&JsValue::NULL),
         // Exact: every integer of the schema is within ±LARGEST.
-        Param::Integer(number) => JsValue::from_f64(*number as f64),
-        Param::Text(text) => JsValue::from_str(text),
-        Param::Blob(bytes) => Uint8Array::from(*bytes).into(),
+        Param::Integer(number) => bound.push_number(*number as f64),
+        Param::Text(text) => bound.push_text(text),
+        Param::Blob(bytes) => bound.push(&Uint8Array::from(*bytes)),
     }
 }
 

@@ -16,6 +16,8 @@ extern "C" {
     pub type ObjectCursor;
     /// The iterator of [`ObjectCursor::raw`].
     pub type ObjectRows;
+    /// The bound parameters of one `exec`: an array filled from its start.
+    pub type ObjectParams;
 
     #[wasm_bindgen(method, getter)]
     pub fn sql(this: &ObjectStorage) -> ObjectSql;
@@ -40,7 +42,20 @@ extern "C" {
 
     /// The statement cache of the runtime goes by the identity of `statement`: pass the same string object.
     #[wasm_bindgen(method, catch, variadic)]
-    pub fn exec(this: &ObjectSql, statement: &JsString, parameters: &Array) -> Result<ObjectCursor, JsValue>;
+    pub fn exec(
+        this: &ObjectSql,
+        statement: &JsString,
+        parameters: &ObjectParams,
+    ) -> Result<ObjectCursor, JsValue>;
+    #[wasm_bindgen(constructor, js_class = "Array")]
+    pub fn new() -> ObjectParams;
+    /// One call for conversion and place, and no handle in between.
+    #[wasm_bindgen(method, js_name = push)]
+    pub fn push_number(this: &ObjectParams, number: f64);
+    #[wasm_bindgen(method, js_name = push)]
+    pub fn push_text(this: &ObjectParams, text: &str);
+    #[wasm_bindgen(method, js_name = push)]
+    pub fn push(this: &ObjectParams, value: &JsValue);
     /// Bytes of the whole database.
     #[wasm_bindgen(method, getter, js_name = databaseSize)]
     pub fn database_size(this: &ObjectSql) -> f64;

@@ -142,7 +142,7 @@ impl Open {
             return self.set(path, Json::from([&present, text].concat()));
         }
         let place = self.place(path);
-        self.scratch.step(&Op::Append(path.to_vec(), text.into()))?;
+        self.scratch.append(path, text)?;
         if !text.is_empty() {
             self.overlay.write(&place);
         }

@@ -14,11 +14,10 @@ const MAX_CANDIDATES: usize = 8;
 
 /// Appends the operations that turn `before` into `after` at `path`.
 pub(super) fn text_ops(path: &Path, before: &Text, after: &Text, out: &mut Vec<Op>) {
-    if before == after {
-        return;
-    }
-    if let Some(rest) = after.strip_prefix(&**before) {
-        return out.push(Op::Append(path.clone(), rest.into()));
+    match strip_prefix(after, before) {
+        Some("") => return,
+        Some(rest) => return out.push(Op::Append(path.clone(), rest.into())),
+        None => {}
     }
     let kept = overlap(before, after);
     match byte_of_unit(after, kept) {
@@ -32,6 +31,16 @@ pub(super) fn text_ops(path: &Path, before: &Text, after: &Text, out: &mut Vec<O
         }
         _ => out.push(Op::Set(path.clone(), Json::String(after.clone()))),
     }
+}
+
+/// What follows `prefix` in `text`. Compares eight bytes at a time, which the standard library built for size does not:
+/// a text that streams in is compared whole for each piece.
+fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (words, rest) = text.as_bytes().get(..prefix.len())?.as_chunks::<8>();
+    let (prefix_words, prefix_rest) = prefix.as_bytes().as_chunks::<8>();
+    let mut pairs = words.iter().zip(prefix_words);
+    let same = pairs.all(|(a, b)| u64::from_ne_bytes(*a) == u64::from_ne_bytes(*b)) && rest == prefix_rest;
+    if same { text.get(prefix.len()..) } else { None }
 }
 
 /// Code units of a suffix of `before` that is a prefix of `after`; 0 when none is found.

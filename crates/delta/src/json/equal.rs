@@ -10,8 +10,9 @@ use super::Json;
 impl PartialEq for Json {
     fn eq(&self, other: &Json) -> bool {
         // A list instead of recursion: equality must hold out for every depth code can build.
-        let mut open = vec![(self, other)];
-        while let Some((a, b)) = open.pop() {
+        let mut open = Vec::new();
+        let mut next = Some((self, other));
+        while let Some((a, b)) = next {
             match (a, b) {
                 _ if a.same(b) => {}
                 (Json::String(a), Json::String(b)) if a == b => {}
@@ -26,6 +27,7 @@ impl PartialEq for Json {
                 }
                 _ => return false,
             }
+            next = open.pop();
         }
         true
     }

@@ -10,9 +10,39 @@ use super::MAX_SAFE_INTEGER;
 /// and prints as `null`, like `JSON.stringify`.
 pub fn format_number(number: f64) -> String {
     let mut text = String::new();
-    // Writing into a `String` cannot fail.
-    let _ = write_number(&mut text, number);
+    push_number(&mut text, number);
     text
+}
+
+/// Appends the number as [`format_number`] prints it.
+pub(super) fn push_number(out: &mut String, number: f64) {
+    match integral(number) {
+        Some(integer) => {
+            if integer < 0 {
+                out.push('-');
+            }
+            push_integer(out, integer.unsigned_abs());
+        }
+        // Writing into a `String` cannot fail.
+        None => drop(write_number(out, number)),
+    }
+}
+
+/// Appends the decimal digits.
+pub fn push_integer(out: &mut String, integer: u64) {
+    // The digits from the last to the first; 20 hold every integer.
+    let mut digits = [b'0'; 20];
+    let mut left = integer;
+    let mut first = digits.len();
+    for (place, digit) in digits.iter_mut().enumerate().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+        first = place;
+        if left == 0 {
+            break;
+        }
+    }
+    out.extend(digits.iter().skip(first).map(|digit| char::from(*digit)));
 }
 
 /// An integral number within ±(2^53-1).
@@ -20,7 +50,7 @@ pub(crate) fn integral(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64).then_some(number as i64)
 }
 
-pub(super) fn write_number(out: &mut impl fmt::Write, number: f64) -> fmt::Result {
+pub(super) fn write_number(out: &mut dyn fmt::Write, number: f64) -> fmt::Result {
     if !number.is_finite() {
         return out.write_str("null");
     }

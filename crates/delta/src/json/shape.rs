@@ -121,14 +121,16 @@ impl Json {
 
     /// Whether every number in here is finite. Constant time for values that never held another.
     pub fn is_finite(&self) -> bool {
-        let mut open = vec![self];
-        while let Some(node) = open.pop() {
+        let mut open = Vec::new();
+        let mut next = Some(self);
+        while let Some(node) = next {
             match node {
                 Json::Number(number) if !number.is_finite() => return false,
                 Json::Array(array) if array.shape().suspect => open.extend(array.iter()),
                 Json::Object(object) if object.shape().suspect => open.extend(object.values()),
                 _ => {}
             }
+            next = open.pop();
         }
         true
     }

@@ -87,6 +87,10 @@ async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError
 
 /// Makes the prepared values the current ones and describes what changed.
 fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
+    inner
+        .known
+        .borrow_mut()
+        .adopt(&assembly.conversations, &assembly.tasks);
     let mut documents = Vec::with_capacity(assembly.documents.len());
     let mut cache = inner.documents.borrow_mut();
     for document in assembly.documents {

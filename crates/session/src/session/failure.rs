@@ -61,6 +61,7 @@ impl Inner {
             cause: Rc::clone(&cause),
         };
         *self.health.borrow_mut() = Health::Failed(failed.clone());
+        self.known.take();
         self.end(&SessionEnd::Failed(failed.clone()));
         if let Some(report) = &self.options.on_report {
             report(failed.to_string());
@@ -98,13 +99,11 @@ impl Session {
             }
             self.0.end(&SessionEnd::Closed);
             let inner = Rc::clone(&self.0);
-            self.0.line.push(
-                self.0.host.as_ref(),
-                Box::pin(async move {
-                    let result = inner.storage.close().await;
-                    let _gone = reply.send(result);
-                }),
-            );
+            let job = async move {
+                let result = inner.storage.close().await;
+                let _gone = reply.send(result);
+            };
+            self.0.push(Box::pin(job)).await;
             match closed.await {
                 Ok(Ok(())) => Ok(()),
                 Ok(Err(error)) => Err(self.0.fail(error)),

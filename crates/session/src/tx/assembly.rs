@@ -182,13 +182,10 @@ async fn prepare_documents(
         .collect();
     let (mut open, retired) = {
         let mut state = inner.state.borrow_mut();
-        let order = std::mem::take(&mut state.document_order);
-        let mut documents = std::mem::take(&mut state.documents);
-        let open: Vec<_> = order
-            .into_iter()
-            .filter_map(|address| documents.remove(&address).map(|doc| (address, doc)))
-            .collect();
-        (open, std::mem::take(&mut state.retired))
+        (
+            std::mem::take(&mut state.documents),
+            std::mem::take(&mut state.retired),
+        )
     };
     for (address, document) in &mut open {
         if let Scope::Task { task_id } = address.scope {

@@ -212,11 +212,11 @@ impl Tx {
                 .map(|candidate| candidate.before.clone());
             let before = match staged {
                 Some(before) => before,
-                None => Some(Rc::new(
+                None => Some(
                     self.committed_task(record.id)
                         .await?
                         .ok_or(Rejection::MissingTask(record.id))?,
-                )),
+                ),
             };
             if before
                 .as_ref()
@@ -224,10 +224,11 @@ impl Tx {
             {
                 return Err(Rejection::ForeignConversation.into());
             }
-            let now = self.now();
             match &record.state {
-                TaskState::Running { .. } if record.started_at.is_none() => record.started_at = Some(now),
-                TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(now),
+                TaskState::Running { .. } if record.started_at.is_none() => {
+                    record.started_at = Some(self.now());
+                }
+                TaskState::Terminal { .. } if record.ended_at.is_none() => record.ended_at = Some(self.now()),
                 _ => {}
             }
             if record.outcome().is_some() {
@@ -284,39 +285,39 @@ impl Tx {
                 .map(|candidate| candidate.after.clone());
             match staged {
                 Some(record) => Ok(Some(record)),
-                None => self.committed_task(id).await,
+                None => Ok(self.committed_task(id).await?.map(Rc::unwrap_or_clone)),
             }
         })
     }
 
-    async fn committed_task(&self, id: TaskId) -> Result<Option<TaskRecord>, SessionError> {
+    async fn committed_task(&self, id: TaskId) -> Result<Option<Rc<TaskRecord>>, SessionError> {
         let session = &self.0.session;
-        session
-            .storage
-            .task(id)
-            .await
-            .map_err(|error| session.read_error(error))
+        let known = session.known.borrow().task(id).cloned();
+        if known.is_some() {
+            return Ok(known);
+        }
+        // Not made known: only what the line committed is certainly the newest.
+        let stored = session.storage.task(id).await;
+        let stored = stored.map_err(|error| session.read_error(error))?;
+        Ok(stored.map(Rc::new))
     }
 
     async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
-        let staged = self
-            .0
-            .state
-            .borrow()
-            .conversations
-            .iter()
-            .any(|record| record.id == id);
-        if staged {
+        let session = &self.0.session;
+        let is_staged = || {
+            let state = self.0.state.borrow();
+            state.conversations.iter().any(|record| record.id == id)
+        };
+        if session.known.borrow().has_conversation(id) || is_staged() {
             return Ok(());
         }
-        let session = &self.0.session;
-        let found = session
-            .storage
-            .conversation(id)
-            .await
-            .map_err(|error| session.read_error(error))?;
-        found
-            .map(|_| ())
-            .ok_or_else(|| Rejection::MissingConversation(id).into())
+        let found = session.storage.conversation(id).await;
+        match found.map_err(|error| session.read_error(error))? {
+            Some(_) => {
+                session.known.borrow_mut().found(id);
+                Ok(())
+            }
+            None => Err(Rejection::MissingConversation(id).into()),
+        }
     }
 }

@@ -89,7 +89,7 @@ impl Tx {
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
         let address = address_of(def, scope);
-        if let Some(open) = self.0.state.borrow().documents.get(&address) {
+        if let Some(open) = self.0.state.borrow().document(&address) {
             return Ok(open.change.draft());
         }
         if let Scope::Task { task_id } = address.scope {
@@ -129,9 +129,7 @@ impl Tx {
         };
         self.open()?;
         let draft = opened.change.draft();
-        let mut state = self.0.state.borrow_mut();
-        state.documents.insert(address.clone(), opened);
-        state.document_order.push(address);
+        self.0.state.borrow_mut().documents.push((address, opened));
         Ok(draft)
     }
 
@@ -172,7 +170,7 @@ impl Tx {
     async fn peek_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
         self.open()?;
         let address = address_of(def, scope);
-        if let Some(open) = self.0.state.borrow().documents.get(&address) {
+        if let Some(open) = self.0.state.borrow().document(&address) {
             return Ok(open.change.draft().get()?);
         }
         if self
@@ -206,9 +204,9 @@ impl Tx {
         self.open()?;
         let address = address_of(def, scope);
         let acquired = {
-            let mut state = self.0.state.borrow_mut();
-            state.document_order.retain(|known| *known != address);
-            state.documents.remove(&address)
+            let documents = &mut self.0.state.borrow_mut().documents;
+            let at = documents.iter().position(|(known, _)| *known == address);
+            at.map(|at| documents.remove(at).1)
         };
         let mut opened = match acquired {
             Some(opened) => opened,

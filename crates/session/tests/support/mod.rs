@@ -1,5 +1,7 @@
 //! Sessions over the memory backend, on a virtual clock.
 
+#![allow(dead_code)]
+
 use std::rc::Rc;
 use tidehold_delta::{Json, Op};
 use tidehold_session::documents::{CheckpointInfo, DocDef, History, LatestFork, Semantics};
@@ -79,4 +81,11 @@ pub fn open_faulty(test: impl AsyncFnOnce(Session, Rc<dyn Fn()>) + 'static) {
     let faulty = Rc::clone(&storage);
     let arm: Rc<dyn Fn()> = Rc::new(move || faulty.allow_calls(Some(0)));
     on(storage, async move |session| test(session, arm).await);
+}
+
+/// With the storage, whose calls can be counted and made to fail.
+pub fn open_counted(test: impl AsyncFnOnce(Session, Rc<Countdown<MemoryStorage>>) + 'static) {
+    let storage = Rc::new(Countdown::new(MemoryStorage::new("incarnation".to_owned())));
+    let counted = Rc::clone(&storage);
+    on(storage, async move |session| test(session, counted).await);
 }

@@ -1,20 +1,10 @@
-//! Records and values as the JSON text that is stored.
+//! Names as the JSON text that is stored, and back from stored text. Records are written by `encode`.
 //!
 //! Through `Json` and not through `serde_json`: one printer, exact numbers, and a parser that does not recurse.
 
 use crate::limits::TEXT_DEPTH;
-use serde::Serialize;
-use tidehold_delta::{FromJson, Json, Op, Text, decode_batch, encode_batch};
+use tidehold_delta::{FromJson, Json, Op, Text, decode_batch, write_string};
 use tidehold_session::storage::StorageError;
-
-/// # Errors
-/// [`StorageError::Batch`]: nested too deep, or a number no JSON has.
-pub(super) fn encode_record<T: Serialize>(record: &T) -> Result<String, StorageError> {
-    match Json::from_serialize(record) {
-        Ok(json) => Ok(json.to_string()),
-        Err(error) => Err(StorageError::Batch(format!("a record cannot be stored: {error}"))),
-    }
-}
 
 /// # Errors
 /// [`StorageError::Corrupt`].
@@ -28,10 +18,6 @@ pub(super) fn decode_value(text: &str) -> Result<Json, StorageError> {
     Json::parse(text, TEXT_DEPTH).map_err(|error| damaged(&error))
 }
 
-pub(super) fn encode_ops(ops: &[Op]) -> String {
-    encode_batch(ops).to_string()
-}
-
 /// # Errors
 /// [`StorageError::Corrupt`].
 pub(super) fn decode_ops(text: &str) -> Result<Vec<Op>, StorageError> {
@@ -40,7 +26,9 @@ pub(super) fn decode_ops(text: &str) -> Result<Vec<Op>, StorageError> {
 
 /// The form of kinds, keys and request ids in their own columns: a JSON string, free of control characters.
 pub(super) fn encode_name(name: &str) -> String {
-    Json::from(name).to_string()
+    let mut text = String::new();
+    write_string(&mut text, name);
+    text
 }
 
 /// # Errors

@@ -2,16 +2,18 @@
 //!
 //! One commit is one transaction. Nothing is created before the first commit; until then reads answer empty without
 //! touching SQL. In memory lives only what a reopen can rebuild: the counters of `marks`, which advance after a
-//! transaction succeeded and never before.
+//! transaction succeeded and never before, and what `recall` spares commits to read.
 
 mod chunks;
 mod codec;
 mod commit;
 pub mod driver;
+mod encode;
 mod marks;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod native;
 mod read;
+mod recall;
 mod rows;
 mod schema;
 mod scope;

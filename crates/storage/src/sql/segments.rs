@@ -8,44 +8,67 @@ use super::codec::{decode_ops, decode_value};
 use super::driver::SqlDriver;
 use super::rows::Reader;
 use crate::replay::Replay;
+use tidehold_delta::{Json, Op, push_integer, write_batch};
 use tidehold_session::storage::StorageError;
 
-/// What a segment holds.
+/// What a stored segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SegmentKind {
+enum SegmentKind {
     Base,
     Delta,
 }
 
 /// A segment to write.
 pub(super) struct NewSegment<'a> {
-    pub(super) kind: SegmentKind,
     pub(super) seq: u64,
     pub(super) version: u32,
-    /// The JSON of the base or of the operations.
-    pub(super) text: &'a str,
+    pub(super) content: NewContent<'a>,
 }
 
-/// The line of a segment. A long value goes to chunks at `place` first.
+/// What a new segment holds.
+pub(super) enum NewContent<'a> {
+    Base(&'a Json),
+    Delta(&'a [Op]),
+}
+
+/// The line of a segment, and how many chunks at `place` hold its value: those are stored here.
 pub(super) fn write(
     driver: &dyn SqlDriver,
     place: Place,
     segment: &NewSegment<'_>,
-) -> Result<String, StorageError> {
-    let NewSegment {
-        kind,
-        seq,
-        version,
-        text,
-    } = segment;
-    let count = chunks::needed(text);
-    if count == 0 {
-        let letter = if *kind == SegmentKind::Base { 'b' } else { 'd' };
-        return Ok(format!("{letter} {seq} {version} {text}\n"));
+) -> Result<(String, u64), StorageError> {
+    let mut line = segment.head('b', 'd');
+    let head = line.len();
+    match segment.content {
+        NewContent::Base(value) => value.write(&mut line),
+        NewContent::Delta(ops) => write_batch(&mut line, ops),
     }
-    chunks::put(driver, place, text)?;
-    let letter = if *kind == SegmentKind::Base { 'B' } else { 'D' };
-    Ok(format!("{letter} {seq} {version} {count}\n"))
+    let text = line.get(head..).unwrap_or_default();
+    let count = chunks::needed(text);
+    if count > 0 {
+        chunks::put(driver, place, text)?;
+        line = segment.head('B', 'D');
+        push_integer(&mut line, count);
+    }
+    line.push('\n');
+    Ok((line, count))
+}
+
+impl NewSegment<'_> {
+    /// Everything before the last field.
+    fn head(&self, base: char, delta: char) -> String {
+        let mut line = String::with_capacity(128);
+        line.push(match self.content {
+            NewContent::Base(_) => base,
+            NewContent::Delta(_) => delta,
+        });
+        for number in [self.seq, u64::from(self.version)] {
+            line.push(' ');
+            push_integer(&mut line, number);
+        }
+        line.push(' ');
+        line
+    }
 }
 
 /// Which row a content comes from, which decides where the chunks of its bases are.

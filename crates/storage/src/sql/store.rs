@@ -2,6 +2,7 @@
 
 use super::driver::SqlDriver;
 use super::marks::Counters;
+use super::recall::Recall;
 use super::rows::Reader;
 use super::{commit, read, schema};
 use std::cell::Cell;
@@ -17,6 +18,7 @@ pub struct SqlStorage<D> {
     /// The stored incarnation, or the one the first commit will store.
     incarnation: Text,
     counters: Cell<Counters>,
+    recall: Cell<Recall>,
     closed: Cell<bool>,
 }
 
@@ -37,6 +39,7 @@ impl<D: SqlDriver> SqlStorage<D> {
             driver,
             incarnation,
             counters: Cell::new(counters),
+            recall: Cell::default(),
             closed: Cell::new(false),
         })
     }
@@ -67,9 +70,16 @@ impl<D: SqlDriver> SqlStorage<D> {
 
     fn commit_now(&self, writes: &[StorageWrite]) -> Result<Seq, StorageError> {
         self.check_open()?;
-        let (seq, after) = commit::commit(&self.driver, self.counters.get(), &self.incarnation, writes)?;
-        self.counters.set(after);
-        Ok(seq)
+        // Taken, so that nothing is remembered unless the commit succeeds.
+        let before = commit::Before {
+            counters: self.counters.get(),
+            recall: self.recall.take(),
+            incarnation: &self.incarnation,
+        };
+        let done = commit::commit(&self.driver, before, writes)?;
+        self.counters.set(done.counters);
+        self.recall.set(done.recall);
+        Ok(done.seq)
     }
 
     fn mint_now(&self) -> Result<u64, StorageError> {

@@ -8,11 +8,11 @@ use super::copies::Copies;
 use crate::batch::{self, ContentWrite, DocumentPlan, Plan};
 use crate::limits::PACK_BYTES;
 use crate::sql::chunks::{self, Place};
-use crate::sql::codec::{encode_name, encode_ops};
+use crate::sql::codec::encode_name;
 use crate::sql::driver::Param;
 use crate::sql::read::documents::{Tail, find, tail};
 use crate::sql::rows::{bound, exact, exact_or_null, flag, text_or_null, write as execute};
-use crate::sql::segments::{self, NewSegment, SegmentKind};
+use crate::sql::segments::{self, NewContent, NewSegment};
 use crate::sql::{scope, statements as sql};
 use tidehold_delta::{Json, Op};
 use tidehold_session::documents::{DocumentCreate, Point};
@@ -67,7 +67,7 @@ fn create(
     let content = if retired {
         String::new()
     } else {
-        base_line(target, own_place(record.id), version, value)?
+        line(target, own_place(record.id), version, NewContent::Base(value))?.0
     };
     let (scope, owner) = scope::columns(record.scope);
     let kind = encode_name(&record.kind);
@@ -86,7 +86,17 @@ fn create(
         exact(content.len() as u64),
         Param::Text(&content),
     ];
-    execute(target.driver, &sql::INSERT_DOCUMENT, &params)
+    execute(target.driver, &sql::INSERT_DOCUMENT, &params)?;
+    if !retired {
+        let tail = Tail {
+            record: record.clone().stamped(target.seq),
+            version,
+            bytes: content.len() as u64,
+            last_part: None,
+        };
+        target.recall.borrow_mut().documents.put(record.id.0, tail);
+    }
+    Ok(())
 }
 
 fn change(
@@ -95,7 +105,11 @@ fn change(
     content: Option<&DocumentContent>,
 ) -> Result<(), StorageError> {
     let id = document.id;
-    let tail = tail(&target.reader(), id)?.ok_or_else(|| batch::unknown_document(id))?;
+    let recalled = target.recall.borrow_mut().documents.take(id.0);
+    let mut tail = match recalled {
+        Some(tail) => tail,
+        None => tail(&target.reader(), id)?.ok_or_else(|| batch::unknown_document(id))?,
+    };
     match content {
         Some(content) => batch::check_change(&tail.record, tail.version, content)?,
         None if tail.record.retired_at.is_some() => return Err(batch::retired(id)),
@@ -106,41 +120,45 @@ fn change(
         return retire(target, id, &tail);
     }
     match content {
-        None => Ok(()),
+        None => {}
         Some(DocumentContent::Base { version, value }) if tail.record.is_rewindable() => {
-            add_base_revision(target, id, &tail, *version, value)
+            add_base_revision(target, id, &mut tail, *version, value)?;
         }
-        Some(DocumentContent::Base { version, value }) => replace_base(target, id, &tail, *version, value),
+        Some(DocumentContent::Base { version, value }) => {
+            replace_base(target, id, &mut tail, *version, value)?;
+        }
         Some(DocumentContent::Delta { version, ops }) if tail.record.is_rewindable() => {
-            let line = delta_line(target, id, *version, ops)?;
-            insert_part(target, id, SegmentKind::Delta, &line)
+            let (line, _) = line(target, part_place(target, id), *version, NewContent::Delta(ops))?;
+            insert_part(target, id, &mut tail, false, &line)?;
         }
-        Some(DocumentContent::Delta { version, ops }) => append(target, id, &tail, *version, ops),
+        Some(DocumentContent::Delta { version, ops }) => append(target, id, &mut tail, *version, ops)?,
     }
+    target.recall.borrow_mut().documents.put(id.0, tail);
+    Ok(())
 }
 
 fn append(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     ops: &[Op],
 ) -> Result<(), StorageError> {
-    let line = delta_line(target, id, version, ops)?;
+    let (line, _) = line(target, part_place(target, id), version, NewContent::Delta(ops))?;
     let added = line.len() as u64;
-    let (part, bytes) = tail
-        .last_part
-        .map_or((None, tail.bytes), |(seq, bytes)| (Some(seq), bytes));
+    let bytes = tail.last_part.map_or(tail.bytes, |(_, bytes)| bytes);
     if bytes + added > PACK_BYTES as u64 {
-        return insert_part(target, id, SegmentKind::Delta, &line);
+        return insert_part(target, id, tail, false, &line);
     }
-    match part {
+    match &mut tail.last_part {
         None => {
+            tail.bytes += added;
             let params = [exact(id.0), Param::Text(&line), exact(added)];
             execute(target.driver, &sql::APPEND_TO_DOCUMENT, &params)
         }
-        Some(seq) => {
-            let params = [exact(id.0), exact(seq), Param::Text(&line), exact(added)];
+        Some((seq, bytes)) => {
+            *bytes += added;
+            let params = [exact(id.0), exact(*seq), Param::Text(&line), exact(added)];
             execute(target.driver, &sql::APPEND_TO_PART, &params)
         }
     }
@@ -149,18 +167,20 @@ fn append(
 fn replace_base(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     value: &Json,
 ) -> Result<(), StorageError> {
     reclaim_parts(target, id, tail)?;
-    let text = value.to_string();
-    chunks::trim(target.driver, own_place(id), chunks::needed(&text))?;
-    let line = line(target, own_place(id), SegmentKind::Base, version, &text)?;
+    let (line, count) = line(target, own_place(id), version, NewContent::Base(value))?;
+    chunks::trim(target.driver, own_place(id), count)?;
+    tail.version = version;
+    tail.bytes = line.len() as u64;
+    tail.last_part = None;
     let params = [
         exact(id.0),
         exact(u64::from(version)),
-        exact(line.len() as u64),
+        exact(tail.bytes),
         Param::Text(&line),
     ];
     execute(target.driver, &sql::REBASE_DOCUMENT, &params)
@@ -169,13 +189,14 @@ fn replace_base(
 fn add_base_revision(
     target: &Target<'_>,
     id: DocumentId,
-    tail: &Tail,
+    tail: &mut Tail,
     version: u32,
     value: &Json,
 ) -> Result<(), StorageError> {
-    let line = base_line(target, part_place(target, id), version, value)?;
-    insert_part(target, id, SegmentKind::Base, &line)?;
+    let (line, _) = line(target, part_place(target, id), version, NewContent::Base(value))?;
+    insert_part(target, id, tail, true, &line)?;
     if version != tail.version {
+        tail.version = version;
         let params = [exact(id.0), exact(u64::from(version))];
         execute(target.driver, &sql::SET_DOCUMENT_VERSION, &params)?;
     }
@@ -203,14 +224,17 @@ fn reclaim_parts(target: &Target<'_>, id: DocumentId, tail: &Tail) -> Result<(),
 fn insert_part(
     target: &Target<'_>,
     id: DocumentId,
-    kind: SegmentKind,
+    tail: &mut Tail,
+    is_base: bool,
     line: &str,
 ) -> Result<(), StorageError> {
+    let bytes = line.len() as u64;
+    tail.last_part = Some((target.seq.0, bytes));
     let params = [
         exact(id.0),
         exact(target.seq.0),
-        flag(kind == SegmentKind::Base),
-        exact(line.len() as u64),
+        flag(is_base),
+        exact(bytes),
         Param::Text(line),
     ];
     execute(target.driver, &sql::INSERT_PART, &params)
@@ -227,35 +251,18 @@ fn part_place(target: &Target<'_>, id: DocumentId) -> Place {
     }
 }
 
-fn delta_line(target: &Target<'_>, id: DocumentId, version: u32, ops: &[Op]) -> Result<String, StorageError> {
-    line(
-        target,
-        part_place(target, id),
-        SegmentKind::Delta,
-        version,
-        &encode_ops(ops),
-    )
-}
-
-fn base_line(target: &Target<'_>, place: Place, version: u32, value: &Json) -> Result<String, StorageError> {
-    line(target, place, SegmentKind::Base, version, &value.to_string())
-}
-
+/// The line of a new segment, and the number of its chunks.
 fn line(
     target: &Target<'_>,
     place: Place,
-    kind: SegmentKind,
     version: u32,
-    text: &str,
-) -> Result<String, StorageError> {
-    segments::write(
-        target.driver,
-        place,
-        &NewSegment {
-            kind,
-            seq: target.seq.0,
-            version,
-            text,
-        },
-    )
+    content: NewContent<'_>,
+) -> Result<(String, u64), StorageError> {
+    let seq = target.seq.0;
+    let segment = NewSegment {
+        seq,
+        version,
+        content,
+    };
+    segments::write(target.driver, place, &segment)
 }

@@ -6,11 +6,28 @@ mod tables;
 
 use super::driver::{SqlDriver, SqlError};
 use super::marks::Counters;
+use super::recall::Recall;
 use super::rows::{Reader, backend, exact};
 use super::{schema, statements as sql};
 use crate::batch::{self, Plan, RecordType};
+use std::cell::RefCell;
 use tidehold_session::ids::Seq;
 use tidehold_session::storage::{StorageError, StorageWrite};
+
+/// What a storage knows when a commit begins.
+pub(super) struct Before<'a> {
+    pub(super) counters: Counters,
+    pub(super) recall: Recall,
+    /// Stored by the first commit.
+    pub(super) incarnation: &'a str,
+}
+
+/// What it knows after the commit.
+pub(super) struct Done {
+    pub(super) seq: Seq,
+    pub(super) counters: Counters,
+    pub(super) recall: Recall,
+}
 
 /// What the writes of one commit share.
 struct Target<'a> {
@@ -18,6 +35,8 @@ struct Target<'a> {
     /// State before the commit.
     before: Counters,
     seq: Seq,
+    /// Changes with the writes. Never borrowed across one.
+    recall: RefCell<Recall>,
 }
 
 impl Target<'_> {
@@ -47,22 +66,26 @@ impl Target<'_> {
     }
 }
 
-/// Commits `writes` and returns their sequence number with the counters to continue from. On an error the database is
-/// as before, or, when the commit itself fails, unknown; the caller keeps its old counters, which are never ahead.
+/// Commits `writes`. On an error the database is as before, or, when the commit itself fails, unknown; the caller keeps its
+/// old counters, which are never ahead, and remembers nothing.
 pub(super) fn commit(
     driver: &dyn SqlDriver,
-    before: Counters,
-    incarnation: &str,
+    before: Before<'_>,
     writes: &[StorageWrite],
-) -> Result<(Seq, Counters), StorageError> {
+) -> Result<Done, StorageError> {
     let plan = batch::plan(writes)?;
     let rows = tables::encode(&plan)?;
-    let (seq, after) = before.commit(plan.highest)?;
-    let target = Target { driver, before, seq };
+    let (seq, after) = before.counters.commit(plan.highest)?;
+    let target = Target {
+        driver,
+        before: before.counters,
+        seq,
+        recall: RefCell::new(before.recall),
+    };
     // The driver knows only its own errors; ours waits here while it rolls back.
     let mut refused = None;
     let body = &mut || {
-        let written = write_all(&target, &plan, &rows, incarnation, &after);
+        let written = write_all(&target, &plan, &rows, before.incarnation, &after);
         written.map_err(|error| {
             let text = error.to_string();
             refused = Some(error);
@@ -70,7 +93,11 @@ pub(super) fn commit(
         })
     };
     match driver.transaction(body) {
-        Ok(()) => Ok((seq, after)),
+        Ok(()) => Ok(Done {
+            seq,
+            counters: after,
+            recall: target.recall.into_inner(),
+        }),
         Err(error) => Err(refused.unwrap_or_else(|| backend(error))),
     }
 }

@@ -3,8 +3,10 @@
 use super::Target;
 use crate::batch::{self, Plan, TableWrite};
 use crate::sql::chunks::{self, Place};
-use crate::sql::codec::{decode_name, encode_name, encode_record};
+use crate::sql::codec::{decode_name, encode_name};
 use crate::sql::driver::Param;
+use crate::sql::encode::encode as encode_record;
+use crate::sql::recall::TaskFacts;
 use crate::sql::rows::{exact, exact_or_null, flag, text_or_null, write as execute};
 use crate::sql::statements as sql;
 use crate::status;
@@ -21,12 +23,12 @@ pub(super) struct EncodedRow<'a> {
 /// Encodes the records of a batch, before the transaction begins.
 pub(super) fn encode<'a>(plan: &Plan<'a>) -> Result<Vec<EncodedRow<'a>>, StorageError> {
     let encode_one = |write: &TableWrite<'a>| {
-        let text = match write {
-            TableWrite::Conversation(record) => encode_record(&***record),
-            TableWrite::Entry(record) => encode_record(&***record),
-            TableWrite::Task(record) => encode_record(&***record),
-            TableWrite::Submission(record) => encode_record(&***record),
-        }?;
+        let text = encode_record(|writer| match write {
+            TableWrite::Conversation(record) => writer.conversation(record),
+            TableWrite::Entry(record) => writer.entry(record),
+            TableWrite::Task(record) => writer.task(record),
+            TableWrite::Submission(record) => writer.submission(record),
+        })?;
         Ok(EncodedRow { write: *write, text })
     };
     plan.tables.iter().map(encode_one).collect()
@@ -96,45 +98,78 @@ fn facts(
     }))
 }
 
+fn task_facts(target: &Target<'_>, id: u64) -> Result<Option<TaskFacts>, StorageError> {
+    let recalled = target.recall.borrow_mut().tasks.take(id);
+    if recalled.is_some() {
+        return Ok(recalled);
+    }
+    let Some(stored) = facts(target, &sql::TASK_FACTS, id)? else {
+        return Ok(None);
+    };
+    Ok(Some(TaskFacts {
+        conversation: stored.conversation,
+        kind: decode_name(stored.name.as_deref().unwrap_or_default())?,
+        ended: stored.mark,
+        chunks: stored.chunks,
+    }))
+}
+
 fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), StorageError> {
     let id = record.id.0;
     let status = Param::Text(status::task_name(status::of_task(record)));
     let (abort, background) = (flag(record.abort_requested), flag(record.background));
     let ended = !record.is_live();
-    let Some(stored) = facts(target, &sql::TASK_FACTS, id)? else {
-        target.check_new(id)?;
-        let (count, inline) = place_text(target, id, 0, text)?;
-        let kind = encode_name(&record.kind);
-        let params = [
-            exact(id),
-            exact(record.conversation_id.0),
-            Param::Text(&kind),
-            status,
-            abort,
-            background,
-            flag(ended),
-            exact(count),
-            Param::Text(inline),
-        ];
-        return execute(target.driver, &sql::INSERT_TASK, &params);
+    let stored = task_facts(target, id)?;
+    let chunks = match &stored {
+        Some(stored) => {
+            batch::check_task_stays(record, stored.conversation, &stored.kind)?;
+            stored.chunks
+        }
+        None => {
+            target.check_new(id)?;
+            0
+        }
     };
-    let kind = decode_name(stored.name.as_deref().unwrap_or_default())?;
-    batch::check_task_stays(record, stored.conversation, &kind)?;
-    let (count, inline) = place_text(target, id, stored.chunks, text)?;
-    let params = [
-        exact(id),
-        status,
-        abort,
-        background,
-        exact(count),
-        Param::Text(inline),
-    ];
-    if stored.mark == ended {
-        return execute(target.driver, &sql::UPDATE_TASK, &params);
+    let (count, inline) = place_text(target, id, chunks, text)?;
+    let (id, chunks, inline) = (exact(id), exact(count), Param::Text(inline));
+    match &stored {
+        None => {
+            let kind = encode_name(&record.kind);
+            let conversation = exact(record.conversation_id.0);
+            let kind = Param::Text(&kind);
+            let ended = flag(ended);
+            let params = [
+                id,
+                conversation,
+                kind,
+                status,
+                abort,
+                background,
+                ended,
+                chunks,
+                inline,
+            ];
+            execute(target.driver, &sql::INSERT_TASK, &params)?;
+        }
+        Some(stored) if stored.ended == ended => {
+            let params = [id, status, abort, background, chunks, inline];
+            execute(target.driver, &sql::UPDATE_TASK, &params)?;
+        }
+        Some(_) => {
+            let params = [id, status, abort, background, chunks, inline, flag(ended)];
+            execute(target.driver, &sql::TURN_TASK, &params)?;
+        }
     }
-    let [id, status, abort, background, count, inline] = params;
-    let params = [id, status, abort, background, count, inline, flag(ended)];
-    execute(target.driver, &sql::TURN_TASK, &params)
+    if !ended {
+        let facts = TaskFacts {
+            conversation: record.conversation_id,
+            kind: record.kind.clone(),
+            ended,
+            chunks: count,
+        };
+        target.recall.borrow_mut().tasks.put(record.id.0, facts);
+    }
+    Ok(())
 }
 
 fn submission(target: &Target<'_>, record: &SubmissionRecord, text: &str) -> Result<(), StorageError> {

@@ -5,11 +5,21 @@ use crate::storage::StorageError;
 use std::rc::Rc;
 use tidehold_delta::{DraftError, Text};
 
+/// Why a session failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FailureCause {
+    #[error(transparent)]
+    Storage(#[from] Rc<StorageError>),
+    /// A component above could not keep its own records; storage is as it was.
+    #[error("{0}")]
+    Bookkeeping(Text),
+}
+
 /// The session failed earlier; `cause` is the first error. Reopen to go on from what was committed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the session failed: {cause}")]
 pub struct SessionFailed {
-    pub cause: Rc<StorageError>,
+    pub cause: FailureCause,
 }
 
 /// Error of a session call. Only [`SessionError::Storage`] and [`SessionError::Failed`] mean that the session is over.

@@ -21,7 +21,8 @@ pub mod session;
 pub mod signal;
 pub mod storage;
 pub mod tx;
+pub mod weight;
 
-pub use error::{Rejection, SessionError, SessionFailed};
+pub use error::{FailureCause, Rejection, SessionError, SessionFailed};
 pub use session::{Session, SessionEnd, SessionOptions, Subscription};
 pub use tx::Tx;

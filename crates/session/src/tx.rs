@@ -78,6 +78,11 @@ pub(crate) enum SubmissionTransition {
 }
 
 impl TxState {
+    /// Whether this transaction retired the incarnation at the address.
+    pub fn is_retired(&self, address: &DocumentAddress) -> bool {
+        self.retired.iter().any(|(retired, _)| retired == address)
+    }
+
     /// The acquired document at an address.
     pub fn document(&self, address: &DocumentAddress) -> Option<&OpenDocument> {
         let mut documents = self.documents.iter();

@@ -7,7 +7,8 @@ use crate::live::{Run, run_of};
 use serde::Serialize;
 use tidehold_delta::{FromJson, Json, Text};
 use tidehold_session::ids::{ConversationId, EntryId, SubmissionId};
-use tidehold_session::records::{ContextEditAction, EntryDraft};
+use tidehold_session::records::EntryDraft;
+use tidehold_session::weight;
 use tidehold_session::{SessionError, Tx};
 
 /// One queued submission.
@@ -43,12 +44,8 @@ impl Queued {
 /// Encoded bytes of what an entry carries.
 pub(crate) fn entry_len(entry: &EntryDraft) -> usize {
     let model = entry.model.iter().flatten();
-    let replaced = entry.edits.iter().flatten().flat_map(|edit| match &edit.action {
-        ContextEditAction::Omit => &[],
-        ContextEditAction::Replace { messages } => messages.as_slice(),
-    });
     let data = entry.data.as_ref().map_or(0, Json::encoded_len);
-    model.chain(replaced).map(Json::encoded_len).sum::<usize>() + data
+    model.map(Json::encoded_len).sum::<usize>() + data + weight::of_edits(entry.edits.as_deref())
 }
 
 /// An input before its placement.

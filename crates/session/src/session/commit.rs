@@ -5,14 +5,13 @@ use crate::error::{Rejection, SessionError};
 use crate::ids::Seq;
 use crate::limits::MAX_BATCH_BYTES;
 use crate::publication::{DocumentChange, DocumentChangeKind, Publication};
-use crate::storage::{DocumentContent, StorageWrite};
 use crate::tx::assembly::{Assembly, PreparedDocument, Target};
 use crate::tx::{Tx, assembly};
+use crate::weight;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
-use tidehold_delta::{Json, Op};
 
 /// The caller's callback without its types. Its value stays with the caller.
 pub(super) type Body = Box<dyn FnOnce(Tx) -> LocalBoxFuture<'static, Verdict>>;
@@ -67,7 +66,7 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 
 async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError> {
     let writes = assembly.writes();
-    let bytes = writes.iter().map(weight).sum();
+    let bytes = writes.iter().map(weight::of_write).sum();
     if bytes > MAX_BATCH_BYTES {
         return Err(Rejection::BatchTooLarge {
             bytes,
@@ -164,42 +163,5 @@ fn adopt_document(
             record: Rc::new(retired_record),
             kind: DocumentChangeKind::Retired,
         });
-    }
-}
-
-/// Approximate encoded size of a write: its JSON payloads plus a constant for the record around them.
-fn weight(write: &StorageWrite) -> usize {
-    const RECORD: usize = 128;
-    RECORD
-        + match write {
-            StorageWrite::Conversation(_)
-            | StorageWrite::DocumentCopy { .. }
-            | StorageWrite::DocumentRetire { .. } => 0,
-            StorageWrite::Entry(entry) => {
-                entry.model.iter().flatten().map(Json::encoded_len).sum::<usize>()
-                    + entry.data.as_ref().map_or(0, Json::encoded_len)
-            }
-            StorageWrite::Task(task) => {
-                task.input.encoded_len()
-                    + task.checkpoint().map_or(0, Json::encoded_len)
-                    + task.memos.values().map(Json::encoded_len).sum::<usize>()
-            }
-            StorageWrite::Submission(_) => 0,
-            StorageWrite::DocumentCreate { value, .. } => value.encoded_len(),
-            StorageWrite::DocumentChange { content, .. } => match content {
-                DocumentContent::Base { value, .. } => value.encoded_len(),
-                DocumentContent::Delta { ops, .. } => ops.iter().map(op_weight).sum(),
-            },
-        }
-}
-
-fn op_weight(op: &Op) -> usize {
-    const OP: usize = 32;
-    OP + match op {
-        Op::Replace(value) | Op::Set(_, value) => value.encoded_len(),
-        Op::Append(_, text) => text.len(),
-        Op::Splice { items, .. } => items.iter().map(Json::encoded_len).sum(),
-        Op::Move(_, order) => order.len() * 4,
-        Op::Delete(_) | Op::TrimStart(..) => 0,
     }
 }

@@ -1,9 +1,10 @@
 //! Health of a session: open, closing, closed or failed (spec 10.1).
 
 use super::{CloseListener, Inner, Session};
-use crate::error::{SessionError, SessionFailed};
+use crate::error::{FailureCause, SessionError, SessionFailed};
 use crate::storage::StorageError;
 use futures::future::LocalBoxFuture;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 /// How a session ended.
@@ -57,16 +58,19 @@ impl Inner {
             return SessionError::Failed(failed.clone());
         }
         let cause = Rc::new(error);
-        let failed = SessionFailed {
-            cause: Rc::clone(&cause),
-        };
+        self.fail_with(FailureCause::Storage(Rc::clone(&cause)));
+        SessionError::Storage(cause)
+    }
+
+    fn fail_with(&self, cause: FailureCause) {
+        let failed = SessionFailed { cause };
         *self.health.borrow_mut() = Health::Failed(failed.clone());
         self.known.take();
         self.end(&SessionEnd::Failed(failed.clone()));
         if let Some(report) = &self.options.on_report {
-            report(failed.to_string());
+            // A report handler that panics is dropped: nothing is left to report it to.
+            let _dropped = report_to(report.as_ref(), failed.to_string());
         }
-        SessionError::Storage(cause)
     }
 
     fn end(&self, end: &SessionEnd) {
@@ -77,10 +81,18 @@ impl Inner {
     }
 }
 
+/// Out of line like every landing pad; see `session::commit::caught`.
+#[inline(never)]
+fn report_to(report: &dyn Fn(String), text: String) -> std::thread::Result<()> {
+    catch_unwind(AssertUnwindSafe(|| report(text)))
+}
+
 impl Session {
     /// Ends the session because of a component's own bookkeeping, as a storage failure does (spec 10.1).
     pub fn fail(&self, reason: String) {
-        self.0.fail(StorageError::Backend(reason));
+        if self.health().is_ok() || matches!(*self.0.health.borrow(), Health::Closing) {
+            self.0.fail_with(FailureCause::Bookkeeping(reason.into()));
+        }
     }
 
     /// Whether calls are still admitted, else why not.

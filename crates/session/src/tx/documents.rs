@@ -102,13 +102,7 @@ impl Tx {
             }
         }
         // After a retirement in this transaction the address is free again, whatever storage still says.
-        let retired_here = self
-            .0
-            .state
-            .borrow()
-            .retired
-            .iter()
-            .any(|(retired, _)| *retired == address);
+        let retired_here = self.0.state.borrow().is_retired(&address);
         let stored = if retired_here {
             None
         } else {
@@ -173,14 +167,7 @@ impl Tx {
         if let Some(open) = self.0.state.borrow().document(&address) {
             return Ok(open.change.draft().get()?);
         }
-        if self
-            .0
-            .state
-            .borrow()
-            .retired
-            .iter()
-            .any(|(retired, _)| *retired == address)
-        {
+        if self.0.state.borrow().is_retired(&address) {
             return Ok(None);
         }
         let stored = self.0.session.load_document(&address).await?;
@@ -200,6 +187,8 @@ impl Tx {
 
     async fn retire_doc_at(&self, def: &'static DocDef, scope: Scope) -> Result<(), SessionError> {
         self.open()?;
+        self.0.state.borrow_mut().pending += 1;
+        let _pending = PendingAcquisition(&self.0);
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
         let address = address_of(def, scope);
@@ -210,6 +199,8 @@ impl Tx {
         };
         let mut opened = match acquired {
             Some(opened) => opened,
+            // Nothing is at the address any more, whatever storage still says.
+            None if self.0.state.borrow().is_retired(&address) => return Ok(()),
             None => match self.0.session.load_document(&address).await? {
                 Some(stored) => OpenDocument {
                     def,

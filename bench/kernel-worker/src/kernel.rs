@@ -1,9 +1,8 @@
 //! A session over the object's storage, and commits through its line.
 
-use tidehold_delta::FromJson;
 use crate::workload::{self, PARTIAL, PARTIALS, PIECE};
 use js_sys::futures::JsFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use tidehold_durable_objects::platform::host::WasmHost;
 use tidehold_durable_objects::platform::life::Life;
@@ -18,7 +17,7 @@ use tidehold_storage::sql::SqlDriver;
 use wasm_bindgen::JsValue;
 
 /// What to do.
-#[derive(Clone, Copy, FromJson)]
+#[derive(Clone, Copy, Deserialize)]
 pub struct Run {
     /// Commits to time.
     commits: u64,

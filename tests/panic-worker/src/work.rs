@@ -1,6 +1,5 @@
 //! What the session does between its panics.
 
-use tidehold_delta::FromJson;
 use crate::app::PanicSession;
 use futures::channel::mpsc::{UnboundedReceiver, unbounded};
 use futures::future::LocalBoxFuture;
@@ -14,7 +13,7 @@ use tidehold_durable_objects::streams::{Frame, FrameKind};
 use tidehold_session::host::Host;
 use wasm_bindgen::JsValue;
 
-#[derive(serde::FromJson)]
+#[derive(serde::Deserialize)]
 struct Row {
     text: String,
 }

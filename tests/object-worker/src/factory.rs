@@ -7,7 +7,7 @@ use js_sys::Array;
 use js_sys::futures::JsFuture;
 use std::cell::Cell;
 use std::rc::Rc;
-use tidehold_durable_objects::platform::storage::{ObjectStorage, describe};
+use tidehold_durable_objects::platform::storage::{ObjectParams, ObjectStorage, describe};
 use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::SqlStorage;
 use tidehold_storage::conformance::StorageFactory;
@@ -55,7 +55,7 @@ impl ObjectFactory {
         let rows = self
             .storage
             .sql()
-            .exec(&COUNT_OBJECTS.into(), &Array::new())?
+            .exec(&COUNT_OBJECTS.into(), &ObjectParams::new())?
             .raw()?
             .to_array()?;
         let count = rows.get(0).unchecked_into::<Array>().get(0);

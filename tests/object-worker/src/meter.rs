@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_durable_objects::platform::sql::ObjectDriver;
-use tidehold_durable_objects::platform::storage::{ObjectSql, ObjectStorage, describe};
+use tidehold_durable_objects::platform::storage::{ObjectParams, ObjectSql, ObjectStorage, describe};
 use tidehold_storage::sql::statements::Statement;
 use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError};
 use wasm_bindgen::{JsCast, JsValue};
@@ -77,7 +77,7 @@ impl Metered {
     fn changed(&self) -> Result<u64, JsValue> {
         let rows = self
             .sql
-            .exec(&"SELECT changes()".into(), &Array::new())?
+            .exec(&"SELECT changes()".into(), &ObjectParams::new())?
             .raw()?
             .to_array()?;
         let count = rows.get(0).unchecked_into::<Array>().get(0);

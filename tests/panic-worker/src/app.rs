@@ -5,7 +5,7 @@ use futures::channel::mpsc::UnboundedSender;
 use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tidehold_delta::{Json, FromJson};
+use tidehold_delta::{FromJson, Json};
 use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
 use tidehold_durable_objects::protocol::{Call, Operation, OperationError};

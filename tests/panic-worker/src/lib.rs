@@ -7,9 +7,10 @@ mod work;
 
 use app::{PanicApp, PanicOperation};
 use std::panic::AssertUnwindSafe;
+use tidehold_delta::FromJson;
 use tidehold_durable_objects::frame::Frame;
 use tidehold_durable_objects::protocol::{
-    Accept, CALL, Call, Caller, Code, OUTCOME, OperationError, to_ascii_json,
+    Accept, CALL, Call, Caller, Code, OUTCOME, OperationError, from_json_text, to_ascii_json,
 };
 use worker::{
     Context, DurableObject, Env, Error, Headers, Method, Request, RequestInit, Response, Result, State,
@@ -63,7 +64,7 @@ impl DurableObject for PanicObject {
 #[event(fetch)]
 async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Response> {
     let session = request.url()?.path().trim_matches('/').to_owned();
-    let operation: PanicOperation = request.json().await?;
+    let operation: PanicOperation = read(&request.text().await?)?;
     let call = Call {
         operation,
         caller: Caller {
@@ -90,7 +91,11 @@ async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Resp
     if answer.headers().get(OUTCOME)?.as_deref() != Some("error") {
         return Ok(answer);
     }
-    let error: OperationError = answer.json().await?;
+    let error: OperationError = read(&answer.text().await?)?;
     let status = if error.code == Code::Internal { 500 } else { 503 };
     Ok(Response::from_json(&error)?.with_status(status))
+}
+
+fn read<T: FromJson>(text: &str) -> Result<T> {
+    from_json_text(text).map_err(Into::into)
 }

@@ -8,7 +8,6 @@ use crate::inspection::{Scheduling, TaskInspection};
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
 use crate::runner::{Inner, MarkStrength};
-use crate::task::Wake;
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -201,7 +200,7 @@ impl Scheduler {
             };
             let answers = match &task.record.state {
                 TaskState::Running { .. } => true,
-                TaskState::Pending { .. } => task.wake != Wake::Now,
+                TaskState::Pending { .. } => !task.will_run(),
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
                 TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
             };

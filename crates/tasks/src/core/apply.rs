@@ -14,7 +14,7 @@ use tidehold_session::records::{InputStatus, SubmissionState, TaskRecord, TaskSt
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
     pub fit: Fit,
-    pub wake: Wake,
+    pub wake: Option<Wake>,
 }
 
 /// What the mirror asks its runner while it takes a publication in.

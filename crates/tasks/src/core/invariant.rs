@@ -49,9 +49,9 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
         },
         TaskState::Pending { .. } if pokes(&task.record) > 0 => Some((id, None)),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
-            Wake::Now => Some((id, None)),
-            Wake::At(at) => Some((id, future(at))),
-            Wake::External => None,
+            None | Some(Wake::Now) => Some((id, None)),
+            Some(Wake::At(at)) => Some((id, future(at))),
+            Some(Wake::External) => None,
         },
     }
 }

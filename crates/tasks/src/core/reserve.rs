@@ -89,12 +89,12 @@ pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
     match &task.record.state {
         TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until, now),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
-            Wake::Now => Readiness::Ready,
+            None | Some(Wake::Now) => Readiness::Ready,
             _ if pokes(&task.record) > 0 => Readiness::Ready,
-            Wake::At(at) => until_or_ready(state, at, now),
+            Some(Wake::At(at)) => until_or_ready(state, at, now),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
-            Wake::External if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
-            Wake::External => Readiness::Ready,
+            Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
+            Some(Wake::External) => Readiness::Ready,
         },
         TaskState::Completing { .. } | TaskState::Terminal { .. } => Readiness::Parked,
     }

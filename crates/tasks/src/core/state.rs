@@ -44,8 +44,8 @@ pub enum Stage {
 pub struct LiveTask {
     pub record: Rc<TaskRecord>,
     pub fit: Fit,
-    /// The definition's wake for the checkpoint; `Now` where it cannot be asked.
-    pub wake: Wake,
+    /// The definition's wake for the checkpoint; `None` where it cannot be asked. Trying is then the safe answer.
+    pub wake: Option<Wake>,
     /// The active invocation.
     pub invocation: Option<Mode>,
     /// Live when this scheduler opened, and not started since.
@@ -188,6 +188,12 @@ impl LiveTask {
     /// Whether the first pass after the open abandons it.
     pub fn awaits_restart_mark(&self) -> bool {
         self.recovered && self.record.abandon_on_restart && !self.record.abort_requested
+    }
+
+    /// Whether it is pending and known to run without a poke. Of a definition that cannot be asked nothing is known: a
+    /// later one may park the task.
+    pub fn will_run(&self) -> bool {
+        self.fit == Fit::Fits && self.wake == Some(Wake::Now)
     }
 
     /// Whether no installed definition can take it.

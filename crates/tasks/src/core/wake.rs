@@ -61,10 +61,9 @@ fn due_one(state: &State, holding: &Set<TaskId>, id: TaskId, task: &LiveTask, no
     }
     match &task.record.state {
         TaskState::Running { .. } if task.invocation.is_some() => match task.wake {
-            Wake::Now => Some(DueOne::Now),
-            Wake::At(at) if at > now => Some(DueOne::At(at)),
-            Wake::At(_) => Some(DueOne::Now),
-            Wake::External => None,
+            Some(Wake::At(at)) if at > now => Some(DueOne::At(at)),
+            Some(Wake::External) => None,
+            None | Some(Wake::Now | Wake::At(_)) => Some(DueOne::Now),
         },
         _ => match readiness(state, task, now) {
             Readiness::Ready => Some(DueOne::Now),

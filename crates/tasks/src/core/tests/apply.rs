@@ -27,7 +27,7 @@ fn take(state: &mut State, publication: &Publication, starting: bool) -> Changes
     let oracle = Oracle {
         assess: &|_| Assessment {
             fit: Fit::Fits,
-            wake: Wake::Now,
+            wake: Some(Wake::Now),
         },
         starting: &|_| starting,
     };

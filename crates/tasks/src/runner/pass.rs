@@ -46,6 +46,10 @@ impl Inner {
     }
 
     async fn pass(self: &Rc<Self>, tx: &Tx) -> Result<(), SessionError> {
+        // Admitted before the session began to close: nothing starts any more.
+        if self.state.borrow().stage == Stage::Ended {
+            return Ok(());
+        }
         self.load().await?;
         let actions = reconcile(&self.state.borrow());
         if !actions.is_empty() {

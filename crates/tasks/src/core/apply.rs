@@ -84,7 +84,6 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
             Mode::Run
         };
         task.invocation = Some(mode);
-        task.recovered = false;
         changes.started.push((id, mode));
     }
     let marked = record.abort_requested && !before.is_some_and(|before| before.abort_requested);

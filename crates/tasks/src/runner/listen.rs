@@ -60,6 +60,7 @@ impl Inner {
                 return;
             };
             task.invocation = Some(mode);
+            task.recovered = false;
             task.record.conversation_id
         };
         let invocation = Invocation::new(id, conversation, mode, definition);

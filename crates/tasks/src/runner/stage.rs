@@ -1,7 +1,7 @@
 //! Staging task records in the scheduler's own transactions.
 
 use super::Inner;
-use crate::core::state::{Fit, Mode, POKES};
+use crate::core::state::{Fit, Mode, POKES, pokes};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
 use std::rc::Rc;
@@ -94,8 +94,8 @@ impl Inner {
         .await
     }
 
-    /// Reserves a task. One that is `running` already, because an invocation of it ended for an abort, starts without a
-    /// write.
+    /// Reserves a task. One that is `running` already, because an invocation of it ended for an abort or because the open
+    /// had no room for it, starts without a write.
     pub(super) async fn stage_start(
         self: &Rc<Self>,
         tx: &Tx,
@@ -122,7 +122,8 @@ impl Inner {
                 None => return Ok(()),
             },
         };
-        if record.version == task.record.version && matches!(record.state, TaskState::Running { .. }) {
+        let is_running = matches!(record.state, TaskState::Running { .. });
+        if is_running && record.version == task.record.version && pokes(&record) == 0 {
             self.start(id, mode, definition);
             return Ok(());
         }

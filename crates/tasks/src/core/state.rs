@@ -90,6 +90,9 @@ pub struct Queues {
 /// reservation that answers it removes it.
 pub const POKES: &str = "tidehold.pokes";
 
+/// Memo names that start with this are the scheduler's own.
+pub const OWN_MEMOS: &str = "tidehold.";
+
 /// Unanswered pokes of a record.
 pub fn pokes(record: &TaskRecord) -> u64 {
     record.memos.get(POKES).and_then(Json::as_u64).unwrap_or(0)

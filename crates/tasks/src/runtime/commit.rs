@@ -2,7 +2,7 @@
 
 use super::{Access, Runtime};
 use crate::core::finish::{candidate, ending};
-use crate::core::state::Mode;
+use crate::core::state::{Mode, OWN_MEMOS};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
 use crate::recovery;
@@ -148,13 +148,16 @@ impl<T: Task> Runtime<T> {
     }
 
     /// The first value ever proposed under this name: the candidate, or an earlier one. One gated commit; memos outlive
-    /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are taken.
+    /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are refused.
     pub async fn memo<V>(&self, name: &str, candidate: &V) -> Result<V, TaskFault>
     where
         V: Serialize + FromJson,
     {
         let access = Rc::clone(&self.access);
         access.check()?;
+        if name.starts_with(OWN_MEMOS) {
+            return Err(TaskFault::ReservedMemo(name.into()));
+        }
         let (name, candidate): (Text, Json) = (name.into(), Json::from_serialize(candidate)?);
         let session = access.inner.session.clone();
         let winner = session

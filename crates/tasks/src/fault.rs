@@ -1,6 +1,6 @@
 //! What goes wrong inside task code.
 
-use tidehold_delta::{ConvertError, DraftError};
+use tidehold_delta::{ConvertError, DraftError, Text};
 use tidehold_session::ids::TaskId;
 use tidehold_session::signal::AbortReason;
 use tidehold_session::{Rejection, SessionError};
@@ -30,6 +30,9 @@ pub enum TaskFault {
     /// An outcome was asked of a live task.
     #[error("task {0} is not terminal")]
     NotTerminal(TaskId),
+    /// A memo was proposed under a name of the scheduler's own.
+    #[error("memo names starting with tidehold. are taken: {0}")]
+    ReservedMemo(Text),
     /// A value does not fit its type or JSON.
     #[error(transparent)]
     Convert(#[from] ConvertError),

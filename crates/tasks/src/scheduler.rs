@@ -1,14 +1,14 @@
 //! The scheduler's public handle (spec 5.4).
 
 use crate::core::inspect::inspect;
+use crate::core::sabotage::Sabotage;
 use crate::core::scope::{Boundaries, Start};
 use crate::core::state::{POKES, Stage, pokes};
 use crate::core::{reserve::Readiness, reserve::readiness};
 use crate::inspection::{Scheduling, TaskInspection};
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
-use crate::runner::{Inner, MarkStrength};
-use crate::task::Wake;
+use crate::runner::{Inner, MarkStrength, as_staged};
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -42,7 +42,8 @@ pub enum AbortScope {
 /// What a conversation abort reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reached {
-    /// Live tasks that now carry an abort mark.
+    /// Live tasks that carry an abort mark, or will: what does not fit one commit is marked by the scheduler's next ones,
+    /// also after a crash, and no phase of it starts before.
     pub marked: Vec<TaskId>,
     /// The conversation itself and those below it that may hold queued inputs.
     pub conversations: Vec<ConversationId>,
@@ -103,7 +104,7 @@ impl Scheduler {
         Box::pin(async move { self.0.abort_task(id, MarkStrength::Request).await })
     }
 
-    /// Marks, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
+    /// Aborts, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
     /// withdraws the inputs of the conversations it names.
     pub fn mark_aborts<'a>(
         &'a self,
@@ -201,16 +202,18 @@ impl Scheduler {
             };
             let answers = match &task.record.state {
                 TaskState::Running { .. } => true,
-                TaskState::Pending { .. } => task.wake != Wake::Now,
+                TaskState::Pending { .. } => {
+                    let lost = self.0.state.borrow().sabotaged(Sabotage::LostPokes);
+                    !(task.will_run() || (lost && task.wake.is_none()))
+                }
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
                 TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
             };
-            let record = if answers {
-                tx.candidate_task(id).await?
-            } else {
-                None
-            };
-            if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
+            if !answers {
+                return Ok(true);
+            }
+            let mut record = as_staged(&tx.staged(), &task.record);
+            if record.outcome().is_none() {
                 let count = pokes(&record) + 1;
                 record.memos.insert(POKES, count.into());
                 tx.stage_task(record).await?;

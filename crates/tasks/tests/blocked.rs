@@ -11,7 +11,7 @@ mod support;
 use std::cell::RefCell;
 use std::rc::Rc;
 use support::*;
-use tidehold_delta::json;
+use tidehold_delta::{Json, json};
 use tidehold_session::records::TaskOutcome;
 use tidehold_tasks::*;
 
@@ -223,4 +223,48 @@ fn a_removed_definition_keeps_running_and_is_reported_once() {
     assert_eq!(outcome_name(&bench.outcome(id)), "completed");
     let report = format!("task {id} (probe) keeps running under its old definition: missing_task");
     assert_eq!(*bench.recorder.reports.borrow(), [report]);
+}
+
+fn poke(bench: &mut Bench, id: tidehold_session::ids::TaskId) {
+    let scheduler = bench.scheduler.clone();
+    let live = bench.run(async move { scheduler.poke(id).await });
+    assert!(live.unwrap(), "the poke was taken");
+}
+
+/// Its checkpoint is parked for the outside; woken, it ends.
+fn parked() -> Json {
+    json!({ "phase": "parked", "external": true })
+}
+
+fn woken(log: &Log) -> Probe {
+    Probe::new().logging_to(log).phase("parked", done)
+}
+
+#[test]
+fn a_poke_is_kept_while_the_definition_is_missing() {
+    let probe = Probe::new().phase("parked", |_, runtime: Rt| async move {
+        runtime.signal().aborted().await;
+        Ok(())
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": (parked()) }));
+    bench.settle();
+    let mut bench = bench.restart_with(|registry| registry.remove("probe"));
+    poke(&mut bench, id);
+    assert_eq!(bench.last_alarm(), None, "blocked work has no wake");
+    let definition = woken(&bench.log);
+    bench.registry.install(Rc::new(definition));
+    assert_eq!(outcome_name(&bench.outcome(id)), "completed");
+}
+
+#[test]
+fn a_poke_before_the_migration_is_tried_wakes_what_it_parks() {
+    let (bench, id) = old();
+    let log = Rc::clone(&bench.log);
+    let mut bench = bench.restart_with(move |registry| {
+        registry.install(Rc::new(woken(&log).migrating(|_| Ok(parked()))));
+    });
+    // The first thing after the open: nothing was migrated yet.
+    poke(&mut bench, id);
+    assert_eq!(outcome_name(&bench.outcome(id)), "completed");
 }

@@ -231,6 +231,21 @@ fn a_commit_queued_before_the_step_counts_and_one_queued_after_it_is_refused() {
 }
 
 #[test]
+fn memo_names_of_the_scheduler_are_refused() {
+    let probe = Probe::new().phase("first", |_, runtime: Rt| async move {
+        let refused = runtime.memo("tidehold.pokes", &1).await.unwrap_err();
+        runtime.memo("tidehold", &1).await?;
+        runtime
+            .finish(Outcome::Completed(json!(refused.to_string())))
+            .await
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    let result = json!("memo names starting with tidehold. are taken: tidehold.pokes");
+    assert_eq!(bench.outcome(id), TaskOutcome::Completed { result });
+}
+
+#[test]
 fn the_first_memo_wins_survives_checkpoints_and_restarts_and_ends_with_the_outcome() {
     let probe = Probe::new()
         .phase("first", |_, runtime: Rt| async move {

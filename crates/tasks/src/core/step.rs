@@ -17,13 +17,15 @@ pub struct Returned<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Surroundings {
     pub mode: Mode,
+    /// The session closes; this step was admitted before.
+    pub closing: bool,
     /// A live owner cancels the work below it.
     pub below_intent: bool,
     /// The registry holds another definition that can take the task.
     pub may_hand_over: bool,
 }
 
-/// What happens to the invocation. A closing session (rule 2) never gets here: its line admits nothing.
+/// What happens to the invocation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The invocation ends; nothing is written.
@@ -41,6 +43,9 @@ pub fn step(record: &TaskRecord, around: Surroundings, returned: Option<Returned
     let TaskState::Running { checkpoint } = &record.state else {
         return Verdict::Stop;
     };
+    if around.closing {
+        return Verdict::Stop;
+    }
     if around.mode == Mode::Run && (record.abort_requested || around.below_intent) {
         return Verdict::Stop;
     }

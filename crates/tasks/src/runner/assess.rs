@@ -22,7 +22,7 @@ pub(super) fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment
         Ordering::Less => blocked(BlockedReason::TaskTooOld, None),
         Ordering::Greater => Assessment {
             fit: Fit::Untried,
-            wake: Wake::Now,
+            wake: None,
         },
         Ordering::Equal => match read(definition.as_ref(), record) {
             Ok(wake) => Assessment { fit: Fit::Fits, wake },
@@ -39,13 +39,13 @@ fn blocked(reason: BlockedReason, error: Option<String>) -> Assessment {
             reason,
             error: error.map(Into::into),
         },
-        wake: Wake::Now,
+        wake: None,
     }
 }
 
-fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Wake, ConvertError> {
+fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Option<Wake>, ConvertError> {
     let Some(checkpoint) = record.checkpoint() else {
-        return Ok(Wake::Now);
+        return Ok(None);
     };
     // A running task's input was accepted when it was reserved.
     if !matches!(record.state, TaskState::Running { .. }) {
@@ -54,9 +54,10 @@ fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Wake, Conver
     wake(definition, checkpoint)
 }
 
-/// A `wake` that panics says nothing: trying is the safe answer.
-fn wake(definition: &dyn ErasedTask, checkpoint: &Json) -> Result<Wake, ConvertError> {
-    catch_unwind(AssertUnwindSafe(|| definition.wake(checkpoint))).unwrap_or(Ok(Wake::Now))
+/// A `wake` that panics says nothing.
+fn wake(definition: &dyn ErasedTask, checkpoint: &Json) -> Result<Option<Wake>, ConvertError> {
+    let asked = catch_unwind(AssertUnwindSafe(|| definition.wake(checkpoint)));
+    asked.map_or(Ok(None), |wake| wake.map(Some))
 }
 
 /// Runs a definition's migration on a record. `None`: it does not migrate.
@@ -78,37 +79,26 @@ impl Inner {
         };
         let (fit, wake) = match migrate(definition.as_ref(), &task.record) {
             Some(Ok(Migrated { input, checkpoint })) => {
-                let wake = wake(definition.as_ref(), &checkpoint).unwrap_or(Wake::Now);
+                let wake = wake(definition.as_ref(), &checkpoint).unwrap_or(None);
+                let version = definition.version();
                 (
                     Fit::Migrated {
-                        version: definition.version(),
+                        version,
                         input,
                         checkpoint,
                     },
                     wake,
                 )
             }
-            Some(Err(error)) => {
-                self.report(format!(
-                    "task {id} ({}) could not be migrated: {error}",
-                    task.record.kind
-                ));
-                let reason = BlockedReason::MigrationFailed;
-                (
-                    Fit::Blocked {
-                        reason,
-                        error: Some(error.into()),
-                    },
-                    Wake::Now,
-                )
+            failed => {
+                let error = failed.and_then(Result::err);
+                if let Some(error) = &error {
+                    let kind = &task.record.kind;
+                    self.report(format!("task {id} ({kind}) could not be migrated: {error}"));
+                }
+                let Assessment { fit, wake } = blocked(BlockedReason::MigrationFailed, error);
+                (fit, wake)
             }
-            None => (
-                Fit::Blocked {
-                    reason: BlockedReason::MigrationFailed,
-                    error: None,
-                },
-                Wake::Now,
-            ),
         };
         if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
             task.fit = fit;

@@ -4,7 +4,7 @@ use super::Inner;
 use super::assess::migrate;
 use super::invocation::{Invocation, panic_text};
 use crate::core::finish::ending;
-use crate::core::state::Mode;
+use crate::core::state::{Mode, Stage};
 use crate::core::step::{Returned, Surroundings, Verdict, step};
 use crate::runtime::Access;
 use futures::FutureExt;
@@ -98,10 +98,14 @@ impl Inner {
             invocation.end();
             return Ok(None);
         };
-        let below_intent = self.state.borrow().is_below_intent(record.id);
-        let may_hand_over = past.is_some() && self.may_hand_over(invocation, &record);
+        let (closing, below_intent) = {
+            let state = self.state.borrow();
+            (state.stage == Stage::Ended, state.is_below_intent(record.id))
+        };
+        let may_hand_over = past.is_some() && !closing && self.may_hand_over(invocation, &record);
         let around = Surroundings {
             mode: invocation.mode,
+            closing,
             below_intent,
             may_hand_over,
         };

@@ -1,13 +1,14 @@
 //! Staging task records in the scheduler's own transactions.
 
 use super::Inner;
-use crate::core::state::{Fit, Mode, POKES};
+use crate::core::state::{Fit, Mode};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
 use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
+use tidehold_session::tx::Staged;
 use tidehold_session::{SessionError, Tx};
 
 /// Bytes a commit may still replace. The first record always fits.
@@ -33,6 +34,13 @@ impl Budget {
         self.left = self.left.saturating_sub(bytes);
         fits
     }
+}
+
+/// The record as its transaction would leave it so far: what others staged there must not be lost. Where they staged
+/// nothing it is the mirror's own, so that its unchanged parts stay shared and nothing is read or decoded again.
+pub(crate) fn as_staged(staged: &Staged, committed: &TaskRecord) -> TaskRecord {
+    let found = staged.tasks.iter().find(|record| record.id == committed.id);
+    found.unwrap_or(committed).clone()
 }
 
 impl Inner {
@@ -94,8 +102,8 @@ impl Inner {
         .await
     }
 
-    /// Reserves a task. One that is `running` already, because an invocation of it ended for an abort, starts without a
-    /// write.
+    /// Reserves a task. One that is `running` already, because an invocation of it ended for an abort or because the open
+    /// had no room for it, starts without a write.
     pub(super) async fn stage_start(
         self: &Rc<Self>,
         tx: &Tx,
@@ -127,8 +135,6 @@ impl Inner {
             return Ok(());
         }
         record.state = TaskState::Running { checkpoint };
-        // This start answers the pokes so far.
-        record.memos.remove(POKES);
         self.starting.borrow_mut().insert(id, definition);
         tx.stage_task(record).await
     }

@@ -2,10 +2,11 @@
 
 use super::{Access, Runtime};
 use crate::core::finish::{candidate, ending};
-use crate::core::state::Mode;
+use crate::core::state::{Mode, OWN_MEMOS, answer};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
 use crate::recovery;
+use crate::runner::as_staged;
 use crate::task::{Next, Outcome, Task};
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
@@ -100,12 +101,25 @@ impl Access {
             waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
             other => other,
         };
-        tx.stage_task(TaskRecord {
-            state,
-            ..record.as_ref().clone()
-        })
-        .await?;
+        // The callback may have poked or marked this very task.
+        let mut record = as_staged(&tx.staged(), record);
+        answer(&mut record, self.invocation.seen_pokes.get());
+        tx.stage_task(TaskRecord { state, ..record }).await?;
         self.progressed(tx).await
+    }
+
+    /// The task looked after its pokes, changed nothing and waits again.
+    pub(super) fn answer_pokes(self: &Rc<Self>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+        let access = Rc::clone(self);
+        self.commit(Box::new(move |tx, record| {
+            Box::pin(async move {
+                let mut record = record.as_ref().clone();
+                answer(&mut record, access.invocation.seen_pokes.get());
+                tx.stage_task(record).await?;
+                access.progressed(&tx).await?;
+                Ok(None)
+            })
+        }))
     }
 
     /// The session makes progress: opens no longer count against it.
@@ -126,7 +140,8 @@ impl Access {
         self.inner.load_for(tx).await?;
         let mut missing = Vec::new();
         for target in on {
-            if tx.candidate_task(*target).await?.is_none() {
+            let is_live = self.inner.state.borrow().is_live(*target);
+            if !is_live && tx.candidate_task(*target).await?.is_none() {
                 missing.push(*target);
             }
         }
@@ -148,13 +163,16 @@ impl<T: Task> Runtime<T> {
     }
 
     /// The first value ever proposed under this name: the candidate, or an earlier one. One gated commit; memos outlive
-    /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are taken.
+    /// checkpoints and reopens and end with the outcome. Names starting with `tidehold.` are refused.
     pub async fn memo<V>(&self, name: &str, candidate: &V) -> Result<V, TaskFault>
     where
         V: Serialize + FromJson,
     {
         let access = Rc::clone(&self.access);
         access.check()?;
+        if name.starts_with(OWN_MEMOS) {
+            return Err(TaskFault::ReservedMemo(name.into()));
+        }
         let (name, candidate): (Text, Json) = (name.into(), Json::from_serialize(candidate)?);
         let session = access.inner.session.clone();
         let winner = session

@@ -2,10 +2,11 @@ use super::world::{completed, task};
 use crate::core::state::Mode;
 use crate::core::step::{Returned, Surroundings, Verdict, step};
 use tidehold_delta::{Json, json};
-use tidehold_session::records::JoinPolicy;
+use tidehold_session::records::{JoinPolicy, TaskState};
 
 const RUN: Surroundings = Surroundings {
     mode: Mode::Run,
+    closing: false,
     below_intent: false,
     may_hand_over: false,
 };
@@ -46,6 +47,30 @@ fn rule_1_what_is_no_longer_running_stops_before_any_fault() {
         Verdict::Stop,
     );
     check(task(2).ended(completed()), ABORT, past, Verdict::Stop);
+}
+
+#[test]
+fn rule_2_a_closing_session_goes_on_with_nothing() {
+    let closing = |around| Surroundings {
+        closing: true,
+        ..around
+    };
+    let hand_over = Surroundings {
+        may_hand_over: true,
+        ..RUN
+    };
+    for around in [RUN, hand_over, ABORT] {
+        let task = || task(2).running();
+        check(task(), closing(around), None, Verdict::Stop);
+        check(task(), closing(around), Some((None, &earlier())), Verdict::Stop);
+        check(task(), closing(around), Some((None, &unchanged())), Verdict::Stop);
+        check(
+            task(),
+            closing(around),
+            Some((Some("boom"), &earlier())),
+            Verdict::Stop,
+        );
+    }
 }
 
 #[test]
@@ -109,6 +134,16 @@ fn rule_6_no_progress_faults_and_key_order_is_no_progress() {
         task(2).running(),
         hand_over,
         Some((None, &unchanged())),
+        Verdict::Fault(text.into()),
+    );
+    let two_keys = TaskState::Running {
+        checkpoint: json!({ "phase": "first", "n": 1 }),
+    };
+    let reordered = json!({ "n": 1, "phase": "first" });
+    check(
+        task(2).running().state(two_keys),
+        RUN,
+        Some((None, &reordered)),
         Verdict::Fault(text.into()),
     );
 }

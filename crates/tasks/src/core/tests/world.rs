@@ -73,7 +73,7 @@ pub fn task(number: u64) -> Build {
     let task = LiveTask {
         record: Rc::new(record.clone()),
         fit: Fit::Fits,
-        wake: Wake::Now,
+        wake: Some(Wake::Now),
         invocation: None,
         recovered: false,
     };
@@ -115,10 +115,12 @@ impl Build {
         self
     }
     pub fn wake(mut self, wake: Wake) -> Self {
-        self.task.wake = wake;
+        self.task.wake = Some(wake);
         self
     }
+    /// Of what does not fit, the wake is unknown.
     pub fn fit(mut self, fit: Fit) -> Self {
+        self.task.wake = None;
         self.task.fit = fit;
         self
     }

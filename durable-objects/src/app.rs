@@ -50,7 +50,7 @@ impl App for SessionApp {
             .await
             .map_err(|error| failed(error.to_string()))?;
         let contract = Contract::new(harness.clone(), crate::config::contract::of(&platform));
-        // Whatever fails the session outside a call must drop its memory: the next request reopens it.
+        // Whatever fails the session, in a call or outside, must drop its memory: the next request reopens it.
         let fail = Rc::clone(&platform.fail);
         let failure = harness.session().subscribe_close(move |end| match end {
             SessionEnd::Failed(failed) => fail(failed.to_string()),
@@ -68,6 +68,10 @@ impl App for SessionApp {
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
         ops::perform(session, request).await
+    }
+
+    fn is_deletion(operation: &Operation) -> bool {
+        matches!(operation, Operation::DeleteSession)
     }
 
     async fn alarm(session: Rc<OpenSession>) -> Result<(), String> {

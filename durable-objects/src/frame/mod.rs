@@ -5,6 +5,7 @@
 //! same frame.
 
 mod app;
+mod delete;
 mod reply;
 mod slot;
 mod wake;
@@ -71,9 +72,15 @@ impl<A: App> Frame<A> {
             Ok(opened) => opened,
             Err(error) => return error_response(&error),
         };
+        let deletes = A::is_deletion(&request.call.operation);
         let result = match guard(&opened.life, A::perform(Rc::clone(&opened.session), request)).await {
+            // Outside the guard: this ends the life that the guard keeps to.
+            Guarded::Completed(Ok(Reply::Delete)) => self.delete(&opened.life).await.map(|()| Reply::Empty),
             Guarded::Completed(result) => result,
-            Guarded::Ended(_) => Err(session_failed()),
+            // Another request deleted the session. Whoever waited in it asks for what is not there.
+            Guarded::Ended(EndReason::Deleted) if deletes => Ok(Reply::Empty),
+            Guarded::Ended(EndReason::Deleted) => Err(OperationError::not_found()),
+            Guarded::Ended(EndReason::Failed) => Err(session_failed()),
             Guarded::Panicked(message) => {
                 self.panicked(&opened.life, &message);
                 Err(OperationError::new(
@@ -82,19 +89,12 @@ impl<A: App> Frame<A> {
                 ))
             }
         };
-        if matches!(&result, Err(error) if error.code == Code::SessionFailed) {
-            self.end(&opened.life, EndReason::Failed);
-        }
         self.respond(result, &opened.life)
     }
 
     fn respond(&self, result: Result<Reply, OperationError>, life: &Life) -> worker::Result<Response> {
         match result {
             Err(error) => error_response(&error),
-            Ok(Reply::Deleted) => {
-                self.end(life, EndReason::Deleted);
-                reply_response(Reply::Deleted, life, drop)
-            }
             Ok(reply) => {
                 let (frame, ending) = (self.clone(), life.clone());
                 reply_response(reply, life, move |message| frame.panicked(&ending, &message))

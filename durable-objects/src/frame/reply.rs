@@ -23,8 +23,10 @@ pub enum Reply {
     },
     /// Committed batches as they come.
     Events(Box<dyn FrameSource>),
-    /// Everything of the session was deleted.
-    Deleted,
+    /// Everything of the session is to be deleted. The frame does it and answers [`Reply::Empty`].
+    Delete,
+    /// Done, and nothing to say.
+    Empty,
 }
 
 /// `on_panic` is told of a panic that comes after the response began.
@@ -36,7 +38,7 @@ pub(super) fn reply_response(
     match reply {
         Reply::Json(body) => json_response(Outcome::Ok, &body.to_string(), None),
         Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), Some(&head)),
-        Reply::Deleted => json_response(Outcome::Empty, "", None),
+        Reply::Delete | Reply::Empty => json_response(Outcome::Empty, "", None),
         Reply::Waiting { answer, format } => {
             let (readable, body) = Body::new()?;
             spawn_caught(waiting::carry(answer, format, body, life.clone(), on_panic));

@@ -8,7 +8,6 @@ mod entries;
 mod errors;
 mod events;
 mod inspect;
-mod reset;
 mod submissions;
 mod tasks;
 pub mod tool;
@@ -36,14 +35,14 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
     if exists.is_none() && !may_create(&request.call.operation) {
         return match &request.call.operation {
             // Deleting what is not there is done, whoever asks.
-            Operation::DeleteSession => Ok(Reply::Deleted),
+            Operation::DeleteSession => Ok(Reply::Empty),
             _ => Err(OperationError::not_found()),
         };
     }
     match request.call.operation.clone() {
         Operation::CallTool { tool } => tool::call(session, &request, &tool).await,
         Operation::Inspect => inspect::inspect(&session).await,
-        Operation::DeleteSession => reset::delete(&session).await,
+        Operation::DeleteSession => Ok(Reply::Delete),
         Operation::ListConversations { cursor, limit } => {
             conversations::list(&session, cursor.as_deref(), limit).await
         }

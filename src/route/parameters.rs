@@ -87,7 +87,9 @@ impl<'a> Parameters<'a> {
 pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operation, ApiError> {
     Ok(match action {
         Action::CallTool { tool } => Operation::CallTool { tool },
-        Action::Inspect => Operation::Inspect { detail: parameters.detail },
+        Action::Inspect => Operation::Inspect {
+            detail: parameters.detail,
+        },
         Action::DeleteSession => Operation::DeleteSession,
         Action::ListConversations => Operation::ListConversations {
             cursor: parameters.text("cursor"),
@@ -118,8 +120,13 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
             conversation,
             after: parameters.after(),
         },
-        Action::ListTasks => Operation::ListTasks { detail: parameters.detail },
-        Action::GetTask { task } => Operation::GetTask { task, detail: parameters.detail },
+        Action::ListTasks => Operation::ListTasks {
+            detail: parameters.detail,
+        },
+        Action::GetTask { task } => Operation::GetTask {
+            task,
+            detail: parameters.detail,
+        },
         Action::AbortTask { task } => Operation::AbortTask { task },
         Action::Usage => Operation::Usage,
     })

@@ -189,7 +189,8 @@ mod tests {
             "mcpServers.0",
             "MCP servers are not supported yet",
         );
-        let none = r#"{"providers": {}, "harnesses": {}, "remoteTools": [], "approve": [], "mcpServers": []}"#;
+        let none =
+            r#"{"providers": {}, "harnesses": {}, "remoteTools": [], "approve": [], "mcpServers": []}"#;
         assert!(parse(none).is_ok());
         assert_eq!(parse("{").unwrap_err().path, "TIDEHOLD_CONFIG");
     }

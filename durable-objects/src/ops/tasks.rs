@@ -77,7 +77,9 @@ fn shown(record: &Json, detail: Detail) -> Json {
 
 fn status(record: &Json) -> Json {
     let state = record.get("state").unwrap_or(&Json::Null);
-    let outcome = state.get("outcome").map(|outcome| Json::object(listed(outcome, &OUTCOME)));
+    let outcome = state
+        .get("outcome")
+        .map(|outcome| Json::object(listed(outcome, &OUTCOME)));
     let progress = state.get("checkpoint").into_iter().flat_map(|checkpoint| {
         let members = listed(checkpoint, &CHECKPOINT);
         members.filter(|(_, value)| matches!(value, Json::String(_) | Json::Number(_)))
@@ -123,13 +125,17 @@ mod tests {
         });
         assert_eq!(shown(&record, Detail::Status), expected);
         let whole = shown(&record, Detail::Whole).to_string();
-        assert!(whole.contains(r#""script":"raw""#) && !whole.contains("abcdef123456"), "{whole}");
+        assert!(
+            whole.contains(r#""script":"raw""#) && !whole.contains("abcdef123456"),
+            "{whole}"
+        );
 
         let failed = json!({
             "id": 7,
             "state": { "status": "terminal", "outcome": { "status": "failed", "error": { "message": "raw" }, "result": "raw" } },
         });
-        let expected = json!({ "id": 7, "state": { "status": "terminal", "outcome": { "status": "failed" } } });
+        let expected =
+            json!({ "id": 7, "state": { "status": "terminal", "outcome": { "status": "failed" } } });
         assert_eq!(shown(&failed, Detail::Status), expected);
     }
 }

@@ -110,7 +110,11 @@ impl Jwt {
         let is_dot = |at| text.as_bytes().get(at) == Some(&b'.');
         if !(self.start..self.header).contains(&at) {
             let header = segment(at);
-            let payload = if is_dot(header) { segment(header + 1) } else { header };
+            let payload = if is_dot(header) {
+                segment(header + 1)
+            } else {
+                header
+            };
             (self.start, self.header, self.payload) = (at, header, payload);
         }
         let (header, payload) = (self.header, self.payload);

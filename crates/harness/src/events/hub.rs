@@ -173,7 +173,11 @@ impl EventReader {
         .await;
         match ready {
             Ready::Frame(frame) => frame,
-            Ready::Behind => match self.hub.read(self.conversation, Some(Rc::clone(&self.state))).await {
+            Ready::Behind => match self
+                .hub
+                .read(self.conversation, Some(Rc::clone(&self.state)))
+                .await
+            {
                 Ok((seq, value)) => Frame::Snapshot { seq, value },
                 Err(error) => Frame::End {
                     reason: end_reason(&error),

@@ -132,8 +132,12 @@ mod tests {
             let waiting = || waits.waiting.borrow().values().map(Vec::len).sum::<usize>();
             let ids = session.commit::<_, SessionError, _>(async |tx: Tx| {
                 tx.create_root().await?;
-                let first = tx.create_submission(ROOT_CONVERSATION_ID, None, None, queued()).await?;
-                let second = tx.create_submission(ROOT_CONVERSATION_ID, None, None, queued()).await?;
+                let first = tx
+                    .create_submission(ROOT_CONVERSATION_ID, None, None, queued())
+                    .await?;
+                let second = tx
+                    .create_submission(ROOT_CONVERSATION_ID, None, None, queued())
+                    .await?;
                 Ok([first.id, second.id])
             });
             let [first, second] = ids.await.expect("admitted");
@@ -162,7 +166,13 @@ mod tests {
             assert_eq!(waiting(), 0, "waits for what had settled");
 
             let other = waits.register(SubmissionId(999_999));
-            assert!(waits.settled(&session, SubmissionId(999_999)).await.expect("healthy").is_none());
+            assert!(
+                waits
+                    .settled(&session, SubmissionId(999_999))
+                    .await
+                    .expect("healthy")
+                    .is_none()
+            );
             assert_eq!(waiting(), 1, "an unknown id ends its own wait only");
             drop(other);
 

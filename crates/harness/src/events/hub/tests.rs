@@ -95,14 +95,23 @@ fn conversations_that_nobody_reads_are_kept_in_small_numbers() {
         append(&session, first, 10).await;
         append(&session, last, 10).await;
         // The one left last comes back to what it missed, the one left first to a snapshot.
-        assert!(matches!(attach(&hub, last, head).await.next().await, Frame::Batch { .. }));
-        assert!(matches!(attach(&hub, first, head).await.next().await, Frame::Snapshot { .. }));
+        assert!(matches!(
+            attach(&hub, last, head).await.next().await,
+            Frame::Batch { .. }
+        ));
+        assert!(matches!(
+            attach(&hub, first, head).await.next().await,
+            Frame::Snapshot { .. }
+        ));
         // Those that are read are kept beside them, however many.
         let mut readers = Vec::new();
         for conversation in &ids {
             readers.push(attach(&hub, *conversation, None).await);
         }
-        assert_eq!(hub.channels.borrow().held(), (ids.len(), ids.len(), hub.channels.borrow().held().2));
+        assert_eq!(
+            hub.channels.borrow().held(),
+            (ids.len(), ids.len(), hub.channels.borrow().held().2)
+        );
         drop(readers);
         assert_eq!(hub.channels.borrow().held().0, MAX_IDLE_CHANNELS);
     });
@@ -132,6 +141,9 @@ fn recent_batches_of_all_conversations_have_one_bound() {
             assert!(matches!(reader.next().await, Frame::Batch { .. }));
         }
         // Whoever attaches behind what was dropped gets a snapshot.
-        assert!(matches!(attach(&hub, read[0], head).await.next().await, Frame::Snapshot { .. }));
+        assert!(matches!(
+            attach(&hub, read[0], head).await.next().await,
+            Frame::Snapshot { .. }
+        ));
     });
 }

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
+import { once } from "node:events";
+import net from "node:net";
 import test from "node:test";
 import { request, sessionClient } from "./support/http.mjs";
-import { serverFor, stateFolder } from "./support/process.mjs";
+import { eventually, serverFor, stateFolder, withTimeout } from "./support/process.mjs";
 import { objectsIn } from "./support/state.mjs";
 
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
@@ -57,6 +59,37 @@ test("nothing configured", async (context) => {
   const server = await serverFor(context);
   refused(await sessionClient(server, "s", { token: "alpha" }).get(""), 503, "auth_not_configured");
   assert.equal((await request("GET", `${server.url}/healthz`)).status, 200);
+});
+
+test("what tasks work on is for the scope that reads transcripts", async (context) => {
+  const server = await serverFor(context, { vars: { TIDEHOLD_TOKENS: JSON.stringify(tokens) } });
+  const [owner, reader] = ["alpha", "reader"].map((token) => sessionClient(server, "s", { token }));
+  const input = (content) => owner.post("/conversations/root/submissions", { type: "input", content });
+  const key = "sk-0123456789abcdefghij";
+  const failed = await input(`@fail 400 no such key ${key}`);
+  const settled = await reader.get(`/submissions/${failed.json.id}?wait=30`);
+  assert.equal(settled.json.status, "unanswered", settled.text);
+  assert.match(settled.text, /no such key \[REDACTED\]/);
+
+  await input("@defer 600000\n@say wordless");
+  const parked = async (client) => {
+    const [task] = (await client.get("/tasks")).json.items;
+    return task?.record.state.status === "waiting" && task;
+  };
+  const whole = await eventually(() => parked(owner));
+  assert.match(JSON.stringify(whole.record.state.checkpoint), /wordless/);
+  const task = await parked(reader);
+  assert.deepEqual([task.record.id, task.record.kind, task.state], [whole.record.id, "pi.generation", whole.state]);
+  assert.deepEqual(task.record.state, {
+    status: "waiting", on: [], policy: whole.record.state.policy, until: whole.record.state.until,
+    phase: "poll", attempt: whole.record.state.checkpoint.attempt, pollAt: whole.record.state.checkpoint.pollAt,
+  });
+  for (const path of ["", "/tasks", `/tasks/${task.record.id}`]) {
+    const shown = await reader.get(path);
+    assert.equal(shown.status, 200, shown.text);
+    assert.doesNotMatch(shown.text, /wordless|checkpoint|"input"|memos/);
+  }
+  assert.match((await owner.get(`/tasks/${task.record.id}`)).text, /wordless/);
 });
 
 test("the rate limit", async (context) => {
@@ -135,6 +168,48 @@ test("in dev mode", async (context) => {
     assert.equal(response.status, 413);
   });
 });
+
+test("a refusal does not wait for its body", { concurrency: true }, async (context) => {
+  const vars = { TIDEHOLD_TOKENS: JSON.stringify(tokens) };
+  const server = await serverFor(context, { vars });
+  const conversations = "/v1/sessions/s/conversations";
+  const json = "content-type: application/json";
+  const stalled = {
+    "without a token": [conversations, [json], 401],
+    "without the scope": [conversations, [json, "authorization: Bearer reader"], 403],
+    "without such a route": ["/v1/nothing", [json], 404],
+    "of another type": [conversations, ["content-encoding: gzip", "authorization: Bearer alpha"], 415],
+    "announced too large": [conversations, [json, "authorization: Bearer alpha", "content-length: 9999999"], 413],
+  };
+  for (const [how, [path, headers, status]] of Object.entries(stalled)) {
+    await context.test(`${how}, one byte of the body and then nothing`, async () => {
+      assert.match(await statusOfStalled(server, path, headers), new RegExp(`^HTTP/1.1 ${status} `));
+    });
+  }
+  await context.test("a client that sends it all reads the answer", async () => {
+    const body = `"${"x".repeat(3 * 1024 * 1024)}"`;
+    for (let round = 0; round < 5; round += 1) {
+      refused(await sessionClient(server, "s", { token: "gamma" }).post("/conversations", body), 401, "unauthenticated");
+    }
+    refused(await request("POST", `${server.url}/v1/nothing`, { body }), 404, "not_found");
+  });
+});
+
+/** The status line that answers a POST of which one byte of the body is sent. */
+async function statusOfStalled(server, path, headers) {
+  const { hostname, port } = new URL(server.url);
+  const socket = net.connect(Number(port), hostname);
+  try {
+    const announced = headers.some((header) => header.startsWith("content-length"));
+    const framing = announced ? [] : ["transfer-encoding: chunked"];
+    const head = [`POST ${path} HTTP/1.1`, `host: ${hostname}`, ...headers, ...framing].join("\r\n");
+    socket.write(`${head}\r\n\r\n${announced ? "{" : "1\r\n{\r\n"}`);
+    const [chunk] = await withTimeout(once(socket, "data"), 20_000, () => "no answer");
+    return chunk.toString("latin1");
+  } finally {
+    socket.destroy();
+  }
+}
 
 test("a broken configuration", async (context) => {
   const server = await serverFor(context, { devVars: true, vars: { TIDEHOLD_CONFIG: '{"providers": {"a": 1}}' } });

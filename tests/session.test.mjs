@@ -184,7 +184,8 @@ test("sessions in dev mode", async (context) => {
     assert.equal((await nextEvent(events)).event, "snapshot");
     assert.equal((await client.call("DELETE", "")).status, 204);
     const end = await nextEvent(events, (event) => event.event === "end");
-    assert.equal(typeof end.data.reason, "string");
+    assert.deepEqual(end.data, { reason: "deleted" });
+    assert.equal((await events.next()).done, true);
     assert.equal((await client.get("")).status, 404);
     assert.equal((await client.get(`/submissions/${accepted.json.id}`)).status, 404);
     assert.equal((await client.call("DELETE", "")).status, 204);
@@ -196,6 +197,55 @@ test("sessions in dev mode", async (context) => {
       headers: { "if-incarnation": before },
     });
     assert.deepEqual([stale.status, stale.json.error.code], [409, "incarnation_changed"]);
+  });
+
+  await context.test("a session is deleted under everyone who waits in it", async () => {
+    const client = sessionClient(server, "gone-busy");
+    const accepted = await submit(client, { content: "@wait 60000" });
+    const opened = await Promise.all([1, 2].map(() => openEvents(`${client.base}/conversations/root/events`)));
+    for (const { events } of opened) assert.equal((await nextEvent(events)).event, "snapshot");
+    const waiters = [1, 2].map(() => client.get(`/submissions/${accepted.json.id}?wait=30`));
+    const call = fetch(`${client.base}/tools/external_delegate`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ role: "worker", description: "d", prompt: "@wait 60000" }),
+    });
+    const body = (await call).text().then((text) => text.trim(), () => "");
+    const before = (await client.get("")).json.incarnation;
+    const deletions = await Promise.all([1, 2, 3].map(() => client.call("DELETE", "")));
+    assert.deepEqual(deletions.map(({ status, text }) => [status, text]), Array(3).fill([204, ""]));
+    for (const waiter of await Promise.all(waiters)) {
+      assert.deepEqual([waiter.status, waiter.json.error.code], [404, "not_found"], waiter.text);
+    }
+    for (const { events } of opened) {
+      assert.deepEqual((await nextEvent(events, ({ event }) => event === "end")).data, { reason: "deleted" });
+      assert.equal((await events.next()).done, true);
+    }
+    assert.equal(await body, "", "a call that was cut has no receipt");
+    assert.equal((await client.get("")).status, 404);
+    assert.equal((await submit(client, { content: "anew" })).status, 202);
+    assert.notEqual((await client.get("")).json.incarnation, before);
+    assert.equal((await entriesOf(client, "root")).filter(({ kind }) => kind === "pi.user").length, 1);
+  });
+
+  await context.test("every call that writes names the head, and one that wrote nothing names none", async () => {
+    const client = sessionClient(server, "heads");
+    const delegate = (args) => client.post("/tools/external_delegate", { role: "worker", description: "d", ...args });
+    const refused = await delegate({ role: "nobody", prompt: "x" });
+    assert.deepEqual([refused.json.isError, refused.headers.has("x-stream-id")], [true, false]);
+    assert.equal((await client.get("")).status, 404);
+    for (const background of [true, false]) {
+      const answer = await delegate({ prompt: "hello", background });
+      const { incarnation } = (await client.get("")).json;
+      const [, seq] = answer.headers.get("x-stream-id")?.split(`${incarnation}-`) ?? [];
+      assert.match(seq ?? "no head", /^[0-9]+$/);
+      // Where the launch is, the run is still to come.
+      const { conversationId } = answer.json.structuredContent.data.run;
+      const { events, close } = await openEvents(`${client.base}/conversations/${conversationId}/events`);
+      const snapshot = await nextEvent(events);
+      close();
+      assert.ok(Number(snapshot.id.split("-")[1]) >= Number(seq));
+    }
   });
 
   await context.test("runs: foreground, background, waiting, cancelling, listing", async () => {

@@ -7,7 +7,7 @@ use crate::platform::fetch::FetchTransport;
 use crate::platform::sql::ObjectDriver;
 use crate::protocol::{Code, Operation, OperationError};
 use std::rc::Rc;
-use tidehold_contract::{Contract, run};
+use tidehold_contract::{Contract, hex, run};
 use tidehold_harness::{Harness, HarnessOptions, Settings};
 use tidehold_models::registry::ModelRegistry;
 use tidehold_session::host::{Host, Millis};
@@ -50,7 +50,7 @@ impl App for SessionApp {
             .await
             .map_err(|error| failed(error.to_string()))?;
         let contract = Contract::new(harness.clone(), crate::config::contract::of(&platform));
-        // Whatever fails the session outside a call must drop its memory: the next request reopens it.
+        // Whatever fails the session, in a call or outside, must drop its memory: the next request reopens it.
         let fail = Rc::clone(&platform.fail);
         let failure = harness.session().subscribe_close(move |end| match end {
             SessionEnd::Failed(failed) => fail(failed.to_string()),
@@ -68,6 +68,10 @@ impl App for SessionApp {
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
         ops::perform(session, request).await
+    }
+
+    fn is_deletion(operation: &Operation) -> bool {
+        matches!(operation, Operation::DeleteSession)
     }
 
     async fn alarm(session: Rc<OpenSession>) -> Result<(), String> {
@@ -88,7 +92,7 @@ impl App for SessionApp {
 fn new_incarnation(host: &dyn Host) -> String {
     let mut bytes = [0_u8; 8];
     host.entropy(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&bytes)
 }
 
 fn options(platform: &Platform, host: &Rc<dyn Host>, alarm: &Alarm) -> HarnessOptions {

@@ -23,11 +23,17 @@ pub trait App: Sized + 'static {
     /// Opens it from storage. Bounded work; writes nothing for a session that does not exist.
     fn open(platform: Platform) -> impl Future<Output = Result<Self::Session, OperationError>> + 'static;
 
-    /// Performs one operation. An answer of `session_failed` makes the frame drop the session; so does a panic.
+    /// Performs one operation. A panic makes the frame drop the session, and so does [`Platform::fail`]; an error does
+    /// not: it is this request's alone.
     fn perform(
         session: Rc<Self::Session>,
         request: Request<Self::Operation>,
     ) -> impl Future<Output = Result<Reply, OperationError>> + 'static;
+
+    /// Whether the operation asks for the deletion that [`Reply::Delete`] orders: then it is done, whoever did it.
+    fn is_deletion(_operation: &Self::Operation) -> bool {
+        false
+    }
 
     /// The alarm went off. Must return soon: the next alarm waits for it. The message of an error is for the log.
     fn alarm(session: Rc<Self::Session>) -> impl Future<Output = Result<(), String>> + 'static;

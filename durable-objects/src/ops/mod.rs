@@ -8,7 +8,6 @@ mod entries;
 mod errors;
 mod events;
 mod inspect;
-mod reset;
 mod submissions;
 mod tasks;
 pub mod tool;
@@ -36,14 +35,14 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
     if exists.is_none() && !may_create(&request.call.operation) {
         return match &request.call.operation {
             // Deleting what is not there is done, whoever asks.
-            Operation::DeleteSession => Ok(Reply::Deleted),
+            Operation::DeleteSession => Ok(Reply::Empty),
             _ => Err(OperationError::not_found()),
         };
     }
     match request.call.operation.clone() {
         Operation::CallTool { tool } => tool::call(session, &request, &tool).await,
-        Operation::Inspect => inspect::inspect(&session).await,
-        Operation::DeleteSession => reset::delete(&session).await,
+        Operation::Inspect { detail } => inspect::inspect(&session, detail).await,
+        Operation::DeleteSession => Ok(Reply::Delete),
         Operation::ListConversations { cursor, limit } => {
             conversations::list(&session, cursor.as_deref(), limit).await
         }
@@ -76,8 +75,8 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
         Operation::WatchEvents { conversation, after } => {
             events::watch(session, conversation.id(), after.as_deref(), request.call.accept).await
         }
-        Operation::ListTasks => tasks::list(&session),
-        Operation::GetTask { task } => tasks::get(&session, task).await,
+        Operation::ListTasks { detail } => tasks::list(&session, detail),
+        Operation::GetTask { task, detail } => tasks::get(&session, task, detail).await,
         Operation::AbortTask { task } => abort::task(&session, task).await,
         Operation::Usage => usage::usage(&session).await,
     }
@@ -105,8 +104,8 @@ fn check_incarnation(request: &Request<Operation>, current: Option<&Text>) -> Re
     }
 }
 
-/// `<incarnation>-<seq>`: the head after whatever the caller just wrote.
-async fn head(session: &OpenSession) -> Result<String, OperationError> {
+/// `<incarnation>-<seq>`: the head after whatever the caller just wrote; `None` in a session that does not exist.
+async fn head(session: &OpenSession) -> Result<Option<String>, OperationError> {
     let kernel = session.harness.session();
     let incarnation = kernel.incarnation().await.map_err(|e| harness_error(e.into()))?;
     let seq = session
@@ -115,10 +114,8 @@ async fn head(session: &OpenSession) -> Result<String, OperationError> {
         .head()
         .await
         .map_err(|e| harness_error(e.into()))?;
-    Ok(match (incarnation, seq) {
-        (Some(incarnation), Some(seq)) => format!("{incarnation}-{seq}"),
-        _ => String::new(),
-    })
+    let both = incarnation.zip(seq);
+    Ok(both.map(|(incarnation, seq)| format!("{incarnation}-{seq}")))
 }
 
 /// The answer to a write.

@@ -17,8 +17,6 @@ pub enum EndReason {
     Failed,
     /// The session was deleted.
     Deleted,
-    /// The object is shutting the session down in an orderly way.
-    Closed,
 }
 
 impl EndReason {
@@ -27,7 +25,6 @@ impl EndReason {
         match self {
             Self::Failed => "session_failed",
             Self::Deleted => "deleted",
-            Self::Closed => "session_closed",
         }
     }
 }
@@ -127,7 +124,7 @@ mod tests {
         drop(second);
         assert!(life.0.wakers.borrow().is_empty());
         life.end(EndReason::Failed);
-        life.end(EndReason::Closed);
+        life.end(EndReason::Deleted);
         assert_eq!(life.until_end().now_or_never(), Some(EndReason::Failed));
     }
 }

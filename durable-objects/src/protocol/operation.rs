@@ -11,7 +11,7 @@ pub enum Operation {
     /// Runs one of the contract tools on the arguments in the body.
     CallTool { tool: String },
     /// What the session is doing and how large it is.
-    Inspect,
+    Inspect { detail: Detail },
     /// Deletes everything of the session.
     DeleteSession,
     /// Conversations, oldest first.
@@ -56,9 +56,9 @@ pub enum Operation {
         after: Option<String>,
     },
     /// Live tasks.
-    ListTasks,
+    ListTasks { detail: Detail },
     /// One task.
-    GetTask { task: TaskId },
+    GetTask { task: TaskId, detail: Detail },
     /// Asks a task to stop.
     AbortTask { task: TaskId },
     /// What the session spent.
@@ -66,11 +66,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it is a contract tool call, whose failures are receipts.
-    pub fn is_tool_call(&self) -> bool {
-        matches!(self, Self::CallTool { .. })
-    }
-
     /// How long the object may hold the answer back on purpose.
     pub fn wait_seconds(&self) -> u32 {
         match self {
@@ -121,6 +116,17 @@ impl From<ConversationKey> for u64 {
     fn from(key: ConversationKey) -> Self {
         key.id().0
     }
+}
+
+/// How much of a task the caller may see, by its scopes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
+#[serde(rename_all = "camelCase")]
+pub enum Detail {
+    /// How it stands.
+    #[default]
+    Status,
+    /// What it works on too: with the scope `transcript`, for that is raw text.
+    Whole,
 }
 
 /// Order of a page of entries.

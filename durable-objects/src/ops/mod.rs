@@ -86,9 +86,9 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
 fn may_create(operation: &Operation) -> bool {
     match operation {
         Operation::CallTool { .. } | Operation::CreateConversation | Operation::Submit { .. } => true,
-        Operation::Configure { conversation } | Operation::ResetConversation { conversation } => {
-            conversation.is_root()
-        }
+        Operation::Configure { conversation }
+        | Operation::AbortConversation { conversation }
+        | Operation::ResetConversation { conversation } => conversation.is_root(),
         _ => false,
     }
 }

@@ -5,10 +5,10 @@ use crate::core::state::{Fit, Mode};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
 use std::rc::Rc;
-use tidehold_delta::Json;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
 use tidehold_session::tx::Staged;
+use tidehold_session::weight;
 use tidehold_session::{SessionError, Tx};
 
 /// Bytes a commit may still replace. The first record always fits.
@@ -27,8 +27,7 @@ impl Budget {
 
     /// Takes a record's share; `false` when it must wait for the next commit.
     pub fn take(&mut self, record: &TaskRecord) -> bool {
-        let memos: usize = record.memos.values().map(Json::encoded_len).sum();
-        let bytes = record.input.encoded_len() + record.checkpoint().map_or(0, Json::encoded_len) + memos;
+        let bytes = weight::of_task(record);
         let fits = self.untouched || bytes <= self.left;
         self.untouched = false;
         self.left = self.left.saturating_sub(bytes);

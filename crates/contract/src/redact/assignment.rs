@@ -4,8 +4,8 @@
 //! (an environment variable, an option, a query parameter, a connection string), or when it mixes letters and digits.
 
 use super::REPLACEMENT;
-use super::names::{is_environment, is_secret_name};
-use super::scan::{byte_at, is_name, run};
+use super::names::{NAME_BYTES, is_environment, is_secret_name};
+use super::scan::{byte_at, is_name, reads, run};
 use std::ops::Range;
 
 /// Shorter unquoted values are prose.
@@ -23,6 +23,7 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
     let named = text.get(name.clone())?;
     let before = name.start.checked_sub(1).and_then(|before| byte_at(text, before));
     let in_list = matches!(before, Some(b'?' | b'&' | b';'));
+    reads(named.len().min(NAME_BYTES));
     let is_secret = is_secret_name(named) || (in_list && named.eq_ignore_ascii_case("pwd"));
     if !is_secret {
         return None;
@@ -44,6 +45,7 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
         .take(JUDGED_BYTES)
         .take_while(|byte| !ends_value(**byte))
         .count();
+    reads(seen);
     let value = text
         .as_bytes()
         .get(start..start + seen)

@@ -1,6 +1,6 @@
 //! Credentials after the name of an HTTP authentication scheme.
 
-use super::scan::{looks_generated, run};
+use super::scan::{looks_generated, reads, run};
 use std::ops::Range;
 
 const SCHEMES: [&str; 3] = ["bearer", "basic", "token"];
@@ -18,11 +18,16 @@ pub fn at(text: &str, name: Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     let spaces = run(text, name.end, |byte| byte == b' ' || byte == b'\t');
+    // Nothing further is read then: what follows may hold the scheme's name any number of times.
+    if spaces == 0 {
+        return None;
+    }
     let start = name.end + spaces;
     let length = run(text, start, |byte| {
         byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte)
     });
     let credential = text.get(start..start + length)?;
-    let secret = spaces > 0 && length >= LEAST && (length >= LONG || looks_generated(credential));
+    reads(length.min(LONG));
+    let secret = length >= LEAST && (length >= LONG || looks_generated(credential));
     secret.then(|| start..start + length)
 }

@@ -70,7 +70,7 @@ const STORES: [&str; 9] = [
 ];
 
 /// The longest name that is looked at; longer runs are data.
-const NAME_BYTES: usize = 128;
+pub(super) const NAME_BYTES: usize = 128;
 
 /// Whether the value of an object's member is a secret by its name.
 pub fn is_secret_key(key: &str) -> bool {

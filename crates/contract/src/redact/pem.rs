@@ -1,6 +1,7 @@
 //! Private keys in PEM armour.
 
 use super::REPLACEMENT;
+use super::scan::reads;
 use std::borrow::Cow;
 
 const BEGIN: &str = "-----BEGIN ";
@@ -15,6 +16,7 @@ pub fn without_keys(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
     while let Some(found) = text.get(at..).and_then(|rest| rest.find(BEGIN)) {
+        reads(found + BEGIN.len());
         let begin = at + found;
         match block(text, begin) {
             Some(end) => {
@@ -41,8 +43,10 @@ fn block(text: &str, at: usize) -> Option<usize> {
     }
     let body = text.get(label_end..)?;
     let Some(end) = body.find(END) else {
+        reads(body.len());
         return Some(text.len());
     };
+    reads(end + END.len());
     Some(dashes(text, label_end + end + END.len()).map_or(text.len(), |end| end + DASHES.len()))
 }
 
@@ -57,6 +61,7 @@ pub fn cut_header(text: &str) -> Option<usize> {
 fn dashes(text: &str, start: usize) -> Option<usize> {
     let window = text.as_bytes().get(start..)?;
     let window = window.get(..LABEL_BYTES + DASHES.len()).unwrap_or(window);
+    reads(window.len());
     window
         .windows(DASHES.len())
         .position(|bytes| bytes == DASHES.as_bytes())

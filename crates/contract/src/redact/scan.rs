@@ -17,7 +17,7 @@ fn tokens(original: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
-    let mut jwt = vendor::Jwt::default();
+    let mut names = Names::default();
     // Whether a name may start here although a name character precedes: right after a replaced secret.
     let mut fresh = true;
     while at < original.len() {
@@ -25,7 +25,7 @@ fn tokens(original: &str) -> Cow<'_, str> {
         let found = match rest.as_bytes().first() {
             Some(b':') if rest.starts_with("://") => Found::from_option(url::at(original, at), at + 3),
             Some(byte) if is_name(*byte) && (fresh || !preceded_by_name(original, at)) => {
-                name(original, at, &mut jwt)
+                names.at(original, at)
             }
             Some(_) => Found::Nothing { next: at + 1 },
             None => break,
@@ -68,23 +68,43 @@ impl Found {
     }
 }
 
-/// A run of name characters: tokens inside it, or what follows it.
-fn name(text: &str, start: usize, jwt: &mut vendor::Jwt) -> Found {
-    let end = start + run(text, start, is_name);
-    for at in start..end {
-        // Every token starts with a letter, and none inside a word.
-        let letter = byte_at(text, at).is_some_and(|byte| byte.is_ascii_alphabetic());
-        let bordered = at == start || !byte_at(text, at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric());
-        if letter
-            && bordered
-            && let Some(token_end) = vendor::at(text, at).or_else(|| jwt.at(text, at))
-        {
-            return Found::Secret(at..token_end);
-        }
-    }
-    let after = auth::at(text, start..end).or_else(|| assignment::at(text, start..end));
-    Found::from_option(after, end)
+/// Runs of name characters.
+#[derive(Default)]
+struct Names {
+    /// Where the run that was read last ends. A run may hold many tokens, and is taken up again after each.
+    end: usize,
+    jwt: vendor::Jwt,
 }
+
+impl Names {
+    /// Tokens inside the run at `start`, or what follows it.
+    fn at(&mut self, text: &str, start: usize) -> Found {
+        if start >= self.end {
+            self.end = start + run(text, start, is_name);
+        }
+        let end = self.end;
+        for at in start..end {
+            // Every token starts with a letter, and none inside a word.
+            let letter = byte_at(text, at).is_some_and(|byte| byte.is_ascii_alphabetic());
+            let bordered =
+                at == start || !byte_at(text, at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric());
+            if letter
+                && bordered
+                && let Some(token_end) = vendor::at(text, at).or_else(|| self.jwt.at(text, at))
+            {
+                return Found::Secret(at..token_end);
+            }
+        }
+        let after = auth::at(text, start..end).or_else(|| assignment::at(text, start..end));
+        Found::from_option(after, end)
+    }
+}
+
+/// Told how many bytes a matcher reads, wherever that is not a fixed few. Tests hold the sum against the text.
+#[cfg(not(test))]
+pub(super) fn reads(_bytes: usize) {}
+#[cfg(test)]
+pub(super) use super::tests::reads;
 
 /// Characters of names and of most tokens.
 pub(super) fn is_name(byte: u8) -> bool {
@@ -93,14 +113,14 @@ pub(super) fn is_name(byte: u8) -> bool {
 
 /// How many bytes from `start` on satisfy the test.
 pub(super) fn run(text: &str, start: usize, test: impl Fn(u8) -> bool) -> usize {
-    text.as_bytes()
-        .iter()
-        .skip(start)
-        .take_while(|byte| test(**byte))
-        .count()
+    let rest = text.as_bytes().iter().skip(start);
+    let length = rest.take_while(|byte| test(**byte)).count();
+    reads(length + 1);
+    length
 }
 
 pub(super) fn byte_at(text: &str, at: usize) -> Option<u8> {
+    reads(1);
     text.as_bytes().get(at).copied()
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use std::cell::Cell;
 use tidehold_delta::json;
 
 fn check(original: &str, expected: &str) {
@@ -143,22 +144,52 @@ fn values_by_name_and_by_pattern() {
     );
 }
 
+thread_local! {
+    static READ: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts what the matchers read.
+pub(super) fn reads(bytes: usize) {
+    READ.set(READ.get() + bytes);
+}
+
+/// Bytes read to redact a text.
+fn steps(original: &str) -> usize {
+    READ.set(0);
+    let redacted = text(original).into_owned();
+    let steps = READ.get();
+    let again = text(&redacted);
+    assert!(again == redacted, "redacting {:.60?}… twice changes it", original);
+    steps
+}
+
+/// Every part alone, with each ending behind each, and with one ending behind them all.
 #[test]
-fn no_text_is_slow_or_broken() {
-    let repeated = [
+fn no_text_is_read_more_than_its_length_allows() {
+    let parts = [
         "-",
         "eyJ",
         "eyJ-",
         "eyJa.",
+        "eyJabc.eyJ",
         "sk-",
         "\\",
+        "\\\"",
         "\"",
         "api_key=\"",
         "api_key='\"",
+        "api_key:\"\"",
         "secret:\\",
+        "secret:\\\"",
         "://",
         "://a",
+        "://a:b@",
+        "://a:b,c",
         "Bearer ",
+        "Bearer\t",
+        "token+",
+        "token/",
+        "basic~",
         "-----BEGIN ",
         "-----BEGIN RSA PRIVATE KEY",
         "a.",
@@ -166,14 +197,33 @@ fn no_text_is_slow_or_broken() {
         "é",
         "\u{1f980}token=",
         "password = ",
+        "PASSWORD=",
+        "dsn=",
         "cookie:",
         "cookie:a=",
         "cookie:a",
+        "cookie-",
+        "ghp_0123456789abcdef.",
+        "AKIAIOSFODNN7EXAMPLE-",
+        "hooks.slack.com/services/",
+        "SG.",
+        "a ",
+        "a\t",
     ];
-    for part in repeated {
-        let long = part.repeat(400_000 / part.len());
-        let redacted = text(&long);
-        assert!(redacted.len() <= long.len() + REPLACEMENT.len() * long.len());
+    let ends = ["", ".a", "=", "\"", " ", ":", "@", "/", "(", "\\", "\n"];
+    for part in parts.into_iter().chain(FRAGMENTS) {
+        for end in ends {
+            let behind_all = |length: usize| part.repeat(length / part.len()) + end;
+            let behind_each = |length: usize| [part, end].concat().repeat(length / (part.len() + end.len()));
+            for (short, long) in [
+                (behind_all(2_000), behind_all(8_000)),
+                (behind_each(2_000), behind_each(8_000)),
+            ] {
+                // Four times the length takes four times the steps; each byte read again for each other, sixteen times.
+                let (few, many) = (steps(&short), steps(&long));
+                assert!(many <= 6 * few, "{part:?} and {end:?}: {few} steps, then {many}");
+            }
+        }
     }
 }
 

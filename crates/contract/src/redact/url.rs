@@ -1,6 +1,6 @@
 //! Credentials in front of a URL's host.
 
-use super::scan::{looks_generated, run};
+use super::scan::{looks_generated, reads, run};
 use std::ops::Range;
 
 /// A lone user name this long is a token.
@@ -17,6 +17,7 @@ pub fn at(text: &str, at: usize) -> Option<Range<usize>> {
             )
     };
     let authority = text.get(start..start + run(text, start, |byte| !ends(byte)))?;
+    reads(authority.len());
     let user = authority.get(..authority.rfind('@')?)?;
     let secret = match user.split_once(':') {
         Some((_, password)) => !password.is_empty(),

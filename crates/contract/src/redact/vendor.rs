@@ -1,6 +1,6 @@
 //! Tokens that say by their prefix who issued them, and JSON Web Tokens.
 
-use super::scan::run;
+use super::scan::{reads, run};
 
 /// Characters a token is made of.
 #[derive(Clone, Copy)]
@@ -72,6 +72,7 @@ pub fn at(text: &str, at: usize) -> Option<usize> {
     let starts = |prefix: &str| prefix.as_bytes().first() == Some(first) && rest.starts_with(prefix);
     let (prefix, charset, least) = TOKENS.iter().find(|(prefix, ..)| starts(prefix))?;
     let start = at + prefix.len();
+    reads(prefix.len() + least);
     // A short run is read at most to its least length, so that failures stay cheap.
     let enough = text
         .as_bytes()
@@ -85,28 +86,39 @@ pub fn at(text: &str, at: usize) -> Option<usize> {
 }
 
 /// JSON Web Tokens: three dotted segments, the first the base64url of `{"`.
+///
+/// Every start inside one segment shares the end of that segment and of the next: both are kept, so that a text full of
+/// starts is not read once for each of them.
 #[derive(Default)]
 pub struct Jwt {
-    /// Up to here no segment ends in a dot: what starts before it need not be read again.
-    dotless_until: usize,
+    /// Where the header that was read last was taken up.
+    start: usize,
+    /// Where it ends.
+    header: usize,
+    /// Where the segment behind its dot ends; where it ends itself when no dot follows.
+    payload: usize,
 }
 
 impl Jwt {
     /// The end of a token that starts at `at`.
     pub fn at(&mut self, text: &str, at: usize) -> Option<usize> {
         const LEAST: usize = 6;
-        if at < self.dotless_until || !text.get(at..)?.starts_with("eyJ") {
+        if !text.get(at..)?.starts_with("eyJ") {
             return None;
         }
         let segment = |start| start + run(text, start, |byte| Charset::Url.has(byte));
         let is_dot = |at| text.as_bytes().get(at) == Some(&b'.');
-        let header = segment(at);
-        if !is_dot(header) {
-            self.dotless_until = header;
-            return None;
+        if !(self.start..self.header).contains(&at) {
+            let header = segment(at);
+            let payload = if is_dot(header) {
+                segment(header + 1)
+            } else {
+                header
+            };
+            (self.start, self.header, self.payload) = (at, header, payload);
         }
-        let payload = segment(header + 1);
-        if header - at < LEAST || payload - header - 1 < LEAST {
+        let (header, payload) = (self.header, self.payload);
+        if header - at < LEAST || payload.saturating_sub(header + 1) < LEAST {
             return None;
         }
         // The signature may be empty or still to come.

@@ -26,31 +26,21 @@ pub async fn watch(session: Session, id: ConversationId, after: Option<&str>, ac
         .rsplit_once('-')
         .map_or("", |(incarnation, _)| incarnation)
         .into();
-    let attached = |after| async move {
-        harness
-            .events()
-            .attach(id, after)
-            .await
-            .map_err(|e| harness_error(e.into()))
-    };
     match accept {
         Accept::EventStream => {
-            let reader = attached(after).await?;
+            let attached = harness.events().attach(id, after).await;
+            let reader = attached.map_err(|error| harness_error(error.into()))?;
             Ok(Reply::Events(Box::new(Frames { reader, incarnation })))
         }
-        Accept::Json => match attached(None).await?.next().await {
-            hub::Frame::Snapshot { seq, value } => {
-                let stream_id = Json::from(format!("{incarnation}-{seq}"));
-                Ok(Reply::Json(Json::object([
-                    ("id", stream_id),
-                    ("snapshot", value),
-                ])))
-            }
-            hub::Frame::Batch { .. } | hub::Frame::End { .. } => {
-                Err(OperationError::new(Code::SessionFailed, "the session ended")
-                    .retry_after(crate::limits::REOPEN_AFTER_SECONDS))
-            }
-        },
+        Accept::Json => {
+            let read = harness.events().snapshot(id).await;
+            let (seq, snapshot) = read.map_err(|error| harness_error(error.into()))?;
+            let stream_id = Json::from(format!("{incarnation}-{seq}"));
+            Ok(Reply::Json(Json::object([
+                ("id", stream_id),
+                ("snapshot", snapshot),
+            ])))
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::error::ApiError;
 use crate::limits::DRAIN_BYTES;
+use futures::future::select;
 use futures::{Stream, StreamExt};
+use std::pin::pin;
 use tidehold_delta::{Json, ParseError};
 use tidehold_durable_objects::limits::BODY_DEPTH;
 
@@ -61,16 +63,22 @@ async fn read_bounded<E: std::fmt::Display>(
     Ok(bytes)
 }
 
-/// Reads and forgets what is left of a refused body, up to a bound: a client that still sends would otherwise see its
-/// connection break instead of the answer.
-pub async fn drain<E>(chunks: &mut (impl Stream<Item = Result<Vec<u8>, E>> + Unpin)) {
-    let mut left = DRAIN_BYTES;
-    while let Some(Ok(chunk)) = chunks.next().await {
-        match left.checked_sub(chunk.len()) {
-            Some(rest) => left = rest,
-            None => return,
+/// Reads and forgets what is left of a refused body: a client that still sends would otherwise see its connection break
+/// instead of the answer. Up to a bound, and until `enough`: it may never end.
+pub async fn drain<E>(
+    chunks: &mut (impl Stream<Item = Result<Vec<u8>, E>> + Unpin),
+    enough: impl Future<Output = ()>,
+) {
+    let reading = async {
+        let mut left = DRAIN_BYTES;
+        while let Some(Ok(chunk)) = chunks.next().await {
+            match left.checked_sub(chunk.len()) {
+                Some(rest) => left = rest,
+                None => return,
+            }
         }
-    }
+    };
+    select(pin!(reading), pin!(enough)).await;
 }
 
 fn require_json_type(content_type: Option<&str>) -> Result<(), ApiError> {
@@ -95,7 +103,7 @@ fn require_json_type(content_type: Option<&str>) -> Result<(), ApiError> {
 mod tests {
     use super::*;
     use futures::executor::block_on;
-    use futures::stream;
+    use futures::{future, stream};
 
     const JSON: BodyHeaders<'static> = BodyHeaders {
         content_type: Some("application/json"),
@@ -136,6 +144,16 @@ mod tests {
             read(JSON, &[&[b' '; 60], &[b' '; 41]], 100),
             Err((413, "body_too_large"))
         );
+    }
+
+    #[test]
+    fn a_refused_body_is_read_up_to_a_bound_and_for_a_while() {
+        let chunk = || Ok::<_, String>(vec![b' '; DRAIN_BYTES / 4]);
+        let mut chunks = stream::iter([chunk(), chunk(), chunk(), chunk(), chunk(), chunk()]);
+        block_on(drain(&mut chunks, future::pending()));
+        assert_eq!(block_on(chunks.count()), 1, "bytes");
+        let mut endless = stream::pending::<Result<Vec<u8>, String>>();
+        block_on(drain(&mut endless, future::ready(())));
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use crate::auth::{AuthConfig, authenticate};
 use crate::body::{BodyHeaders, drain, read_json};
 use crate::error::ApiError;
-use crate::limits::TRACEPARENT_BYTES;
+use crate::limits::{DRAIN_MS, TRACEPARENT_BYTES};
 use crate::respond::{self, CommonHeaders};
 use crate::route::parameters::{self, Parameters};
 use crate::route::table::RouteSpec;
 use crate::route::{self, Action, Endpoint};
 use crate::{address, cors, forward, openapi};
 use tidehold_durable_objects::config::from_env;
-use tidehold_durable_objects::platform::timer::now;
+use tidehold_durable_objects::platform::timer::{now, sleep};
 use tidehold_durable_objects::protocol::Call;
-use worker::{ByteStream, Env, Request, Response};
+use worker::{ByteStream, Context, Env, Request, Response};
 
 /// `GET /healthz`.
 const HEALTH: &str = concat!(
@@ -22,7 +22,7 @@ const HEALTH: &str = concat!(
 );
 
 /// Answers a request. Every answer, errors included, carries the request's id.
-pub async fn handle(mut request: Request, env: Env) -> worker::Result<Response> {
+pub async fn handle(mut request: Request, env: Env, context: &Context) -> worker::Result<Response> {
     let request_id = new_request_id();
     let mut common: CommonHeaders = vec![("x-request-id", request_id.clone())];
     if let Some(origin) = header(&request, "origin") {
@@ -38,8 +38,9 @@ pub async fn handle(mut request: Request, env: Env) -> worker::Result<Response> 
     let response = match answer(&request, body.as_mut(), &env, request_id).await {
         Ok(response) => response,
         Err(error) => {
-            if let Some(body) = &mut body {
-                drain(body).await;
+            // Nothing of the body decides an answer like this, so it is not waited for.
+            if let Some(mut body) = body {
+                context.wait_until(async move { drain(&mut body, sleep(DRAIN_MS)).await });
             }
             respond::error(&error)?
         }
@@ -144,7 +145,15 @@ async fn read_body(
         content_encoding: content_encoding.as_deref(),
         content_length: content_length.as_deref(),
     };
-    read_json(headers, body, limit).await
+    let Some(body) = body else {
+        return read_json(headers, None::<&mut ByteStream>, limit).await;
+    };
+    let read = read_json(headers, Some(&mut *body), limit).await;
+    if read.is_err() {
+        // Whoever sends a body sends all of it before it reads an answer, as a rule.
+        drain(body, sleep(DRAIN_MS)).await;
+    }
+    read
 }
 
 fn auth_config(env: &Env) -> AuthConfig {

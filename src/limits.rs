@@ -11,6 +11,9 @@ pub const TOOL_BODY_BYTES: usize = 1_572_864;
 /// honest mistakes.
 pub const DRAIN_BYTES: usize = 4 * BODY_BYTES;
 
+/// How long a refused body is read at most: a sender that takes longer to send it, or never ends it, is not waited for.
+pub const DRAIN_MS: u64 = 1_500;
+
 /// A session name (http.md).
 pub const SESSION_NAME_BYTES: usize = 128;
 

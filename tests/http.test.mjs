@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
+import { once } from "node:events";
+import net from "node:net";
 import test from "node:test";
 import { request, sessionClient } from "./support/http.mjs";
-import { serverFor, stateFolder } from "./support/process.mjs";
+import { serverFor, stateFolder, withTimeout } from "./support/process.mjs";
 import { objectsIn } from "./support/state.mjs";
 
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
@@ -135,6 +137,48 @@ test("in dev mode", async (context) => {
     assert.equal(response.status, 413);
   });
 });
+
+test("a refusal does not wait for its body", { concurrency: true }, async (context) => {
+  const vars = { TIDEHOLD_TOKENS: JSON.stringify(tokens) };
+  const server = await serverFor(context, { vars });
+  const conversations = "/v1/sessions/s/conversations";
+  const json = "content-type: application/json";
+  const stalled = {
+    "without a token": [conversations, [json], 401],
+    "without the scope": [conversations, [json, "authorization: Bearer reader"], 403],
+    "without such a route": ["/v1/nothing", [json], 404],
+    "of another type": [conversations, ["content-encoding: gzip", "authorization: Bearer alpha"], 415],
+    "announced too large": [conversations, [json, "authorization: Bearer alpha", "content-length: 9999999"], 413],
+  };
+  for (const [how, [path, headers, status]] of Object.entries(stalled)) {
+    await context.test(`${how}, one byte of the body and then nothing`, async () => {
+      assert.match(await statusOfStalled(server, path, headers), new RegExp(`^HTTP/1.1 ${status} `));
+    });
+  }
+  await context.test("a client that sends it all reads the answer", async () => {
+    const body = `"${"x".repeat(3 * 1024 * 1024)}"`;
+    for (let round = 0; round < 5; round += 1) {
+      refused(await sessionClient(server, "s", { token: "gamma" }).post("/conversations", body), 401, "unauthenticated");
+    }
+    refused(await request("POST", `${server.url}/v1/nothing`, { body }), 404, "not_found");
+  });
+});
+
+/** The status line that answers a POST of which one byte of the body is sent. */
+async function statusOfStalled(server, path, headers) {
+  const { hostname, port } = new URL(server.url);
+  const socket = net.connect(Number(port), hostname);
+  try {
+    const announced = headers.some((header) => header.startsWith("content-length"));
+    const framing = announced ? [] : ["transfer-encoding: chunked"];
+    const head = [`POST ${path} HTTP/1.1`, `host: ${hostname}`, ...headers, ...framing].join("\r\n");
+    socket.write(`${head}\r\n\r\n${announced ? "{" : "1\r\n{\r\n"}`);
+    const [chunk] = await withTimeout(once(socket, "data"), 20_000, () => "no answer");
+    return chunk.toString("latin1");
+  } finally {
+    socket.destroy();
+  }
+}
 
 test("a broken configuration", async (context) => {
   const server = await serverFor(context, { devVars: true, vars: { TIDEHOLD_CONFIG: '{"providers": {"a": 1}}' } });

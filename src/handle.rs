@@ -1,6 +1,6 @@
 //! One request from arrival to answer.
 
-use crate::auth::{AuthConfig, authenticate};
+use crate::auth::{AuthConfig, Scope, authenticate};
 use crate::body::{BodyHeaders, drain, read_json};
 use crate::error::ApiError;
 use crate::limits::{DRAIN_MS, TRACEPARENT_BYTES};
@@ -11,7 +11,7 @@ use crate::route::{self, Action, Endpoint};
 use crate::{address, cors, forward, openapi};
 use tidehold_durable_objects::config::from_env;
 use tidehold_durable_objects::platform::timer::{now, sleep};
-use tidehold_durable_objects::protocol::Call;
+use tidehold_durable_objects::protocol::{Call, Detail};
 use worker::{ByteStream, Context, Env, Request, Response};
 
 /// `GET /healthz`.
@@ -114,6 +114,10 @@ async fn session_call(
         query: &query,
         last_event_id: last_event_id.as_deref(),
         accept: accept.as_deref(),
+        detail: match identity.allows(Scope::Transcript) {
+            true => Detail::Whole,
+            false => Detail::Status,
+        },
     };
     let operation = parameters::operation(action, &parameters)?;
     let accept = parameters::accept(&operation, &parameters);

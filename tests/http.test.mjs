@@ -6,7 +6,7 @@ import { once } from "node:events";
 import net from "node:net";
 import test from "node:test";
 import { request, sessionClient } from "./support/http.mjs";
-import { serverFor, stateFolder, withTimeout } from "./support/process.mjs";
+import { eventually, serverFor, stateFolder, withTimeout } from "./support/process.mjs";
 import { objectsIn } from "./support/state.mjs";
 
 const sha256 = (text) => createHash("sha256").update(text).digest("hex");
@@ -59,6 +59,36 @@ test("nothing configured", async (context) => {
   const server = await serverFor(context);
   refused(await sessionClient(server, "s", { token: "alpha" }).get(""), 503, "auth_not_configured");
   assert.equal((await request("GET", `${server.url}/healthz`)).status, 200);
+});
+
+test("what tasks work on is for the scope that reads transcripts", async (context) => {
+  const server = await serverFor(context, { vars: { TIDEHOLD_TOKENS: JSON.stringify(tokens) } });
+  const [owner, reader] = ["alpha", "reader"].map((token) => sessionClient(server, "s", { token }));
+  const input = (content) => owner.post("/conversations/root/submissions", { type: "input", content });
+  const key = "sk-0123456789abcdefghij";
+  const failed = await input(`@fail 400 no such key ${key}`);
+  const settled = await reader.get(`/submissions/${failed.json.id}?wait=30`);
+  assert.equal(settled.json.status, "unanswered", settled.text);
+  assert.match(settled.text, /no such key \[REDACTED\]/);
+
+  await input("@defer 600000\n@say wordless");
+  const parked = async (client) => (await client.get("/tasks")).json.items.find(({ state }) => state.kind === "waiting");
+  // Both of one poll: each moves the task on.
+  const [whole, task] = await eventually(async () => {
+    const [whole, task] = [await parked(owner), await parked(reader)];
+    return whole && whole.state.until === task?.state.until && [whole, task];
+  });
+  const { checkpoint, ...state } = whole.record.state;
+  assert.match(JSON.stringify(checkpoint), /wordless/);
+  assert.deepEqual([task.record.id, task.record.kind, task.state], [whole.record.id, "pi.generation", whole.state]);
+  const { phase, attempt, pollAt } = checkpoint;
+  assert.deepEqual(task.record.state, { ...state, phase, attempt, pollAt });
+  for (const path of ["", "/tasks", `/tasks/${task.record.id}`]) {
+    const shown = await reader.get(path);
+    assert.equal(shown.status, 200, shown.text);
+    assert.doesNotMatch(shown.text, /wordless|checkpoint|"input":|memos/);
+  }
+  assert.match((await owner.get(`/tasks/${task.record.id}`)).text, /wordless/);
 });
 
 test("the rate limit", async (context) => {

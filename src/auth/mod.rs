@@ -72,14 +72,17 @@ impl Identity {
 
     /// Refuses what the token does not allow.
     pub fn require(&self, scope: Scope) -> Result<(), ApiError> {
-        let allowed = match &self.scopes {
+        match self.allows(scope) {
+            true => Ok(()),
+            false => Err(ApiError::scope_missing(scope.name())),
+        }
+    }
+
+    /// Whether the token allows this.
+    pub fn allows(&self, scope: Scope) -> bool {
+        match &self.scopes {
             Scopes::Every => true,
             Scopes::Named(names) => names.iter().any(|name| name == scope.name()),
-        };
-        if allowed {
-            Ok(())
-        } else {
-            Err(ApiError::scope_missing(scope.name()))
         }
     }
 

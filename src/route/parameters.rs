@@ -5,7 +5,7 @@ use super::Action;
 use super::names::id;
 use crate::error::ApiError;
 use crate::limits::{PAGE_ITEMS, WAIT_SECONDS};
-use tidehold_durable_objects::protocol::{Accept, EntryId, Operation, Order};
+use tidehold_durable_objects::protocol::{Accept, Detail, EntryId, Operation, Order};
 
 /// What of a request decides an operation, beside its path.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +14,8 @@ pub struct Parameters<'a> {
     pub query: &'a [(String, String)],
     pub last_event_id: Option<&'a str>,
     pub accept: Option<&'a str>,
+    /// What the caller's scopes allow.
+    pub detail: Detail,
 }
 
 impl<'a> Parameters<'a> {
@@ -85,7 +87,9 @@ impl<'a> Parameters<'a> {
 pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operation, ApiError> {
     Ok(match action {
         Action::CallTool { tool } => Operation::CallTool { tool },
-        Action::Inspect => Operation::Inspect,
+        Action::Inspect => Operation::Inspect {
+            detail: parameters.detail,
+        },
         Action::DeleteSession => Operation::DeleteSession,
         Action::ListConversations => Operation::ListConversations {
             cursor: parameters.text("cursor"),
@@ -116,8 +120,13 @@ pub fn operation(action: Action, parameters: &Parameters<'_>) -> Result<Operatio
             conversation,
             after: parameters.after(),
         },
-        Action::ListTasks => Operation::ListTasks,
-        Action::GetTask { task } => Operation::GetTask { task },
+        Action::ListTasks => Operation::ListTasks {
+            detail: parameters.detail,
+        },
+        Action::GetTask { task } => Operation::GetTask {
+            task,
+            detail: parameters.detail,
+        },
         Action::AbortTask { task } => Operation::AbortTask { task },
         Action::Usage => Operation::Usage,
     })

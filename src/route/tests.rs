@@ -1,7 +1,9 @@
 use super::parameters::{Parameters, accept, operation};
 use super::*;
 use crate::error::Code;
-use tidehold_durable_objects::protocol::{Accept, Code as ObjectCode, ConversationId, Operation, Order};
+use tidehold_durable_objects::protocol::{
+    Accept, Code as ObjectCode, ConversationId, Detail, Operation, Order,
+};
 
 fn action(method: &str, path: &str) -> Action {
     match find(method, path) {
@@ -179,7 +181,7 @@ fn the_newer_position_and_the_asked_form_win() {
     let both = Parameters {
         query: &given,
         last_event_id: Some("i-2"),
-        accept: None,
+        ..Parameters::default()
     };
     let watching = operation(watch, &both).unwrap();
     assert_eq!(
@@ -204,5 +206,8 @@ fn the_newer_position_and_the_asked_form_win() {
         form(&watching, Some("application/json, text/event-stream")),
         Accept::EventStream
     );
-    assert_eq!(form(&Operation::Inspect, Some("*/*")), Accept::Json);
+    let inspect = Operation::Inspect {
+        detail: Detail::Status,
+    };
+    assert_eq!(form(&inspect, Some("*/*")), Accept::Json);
 }

@@ -1,12 +1,13 @@
 //! Errors of the harness as operation errors.
 
 use crate::protocol::{Code, OperationError, PathProblem};
+use tidehold_contract::redact;
 use tidehold_harness::HarnessError;
 use tidehold_session::{Rejection, SessionError};
 
 /// One mapping for every verb.
 pub fn harness_error(error: HarnessError) -> OperationError {
-    let message = error.to_string();
+    let message = told(&error);
     match error {
         HarnessError::Session(error) => session_error(&error),
         HarnessError::ConversationBusy(_) => OperationError::new(Code::ConversationBusy, message),
@@ -19,8 +20,13 @@ pub fn harness_error(error: HarnessError) -> OperationError {
     }
 }
 
+/// What a client is told. Messages may quote what is stored.
+fn told(error: &dyn std::error::Error) -> String {
+    redact::text(&error.to_string()).into_owned()
+}
+
 fn session_error(error: &SessionError) -> OperationError {
-    let message = error.to_string();
+    let message = told(error);
     match error {
         SessionError::Storage(_) | SessionError::Failed(_) | SessionError::Closed => {
             OperationError::new(Code::SessionFailed, message).retry_after(crate::limits::REOPEN_AFTER_SECONDS)

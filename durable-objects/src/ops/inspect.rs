@@ -1,13 +1,12 @@
 //! `GET /`: what the session is doing, when it wakes, how large it is.
 
 use super::errors::harness_error;
-use super::{Answer, Session, tasks};
+use super::{Answer, Session, submissions, tasks};
 use crate::frame::Reply;
-use crate::protocol::{Code, OperationError};
+use crate::protocol::{Code, Detail, OperationError};
 use tidehold_delta::Json;
-use tidehold_harness::view;
 
-pub async fn inspect(session: &Session) -> Answer {
+pub async fn inspect(session: &Session, detail: Detail) -> Answer {
     let scheduler = session.harness.scheduler();
     let scheduling = Json::from_serialize(&scheduler.scheduling())
         .map_err(|error| OperationError::new(Code::Internal, error.to_string()))?;
@@ -20,8 +19,8 @@ pub async fn inspect(session: &Session) -> Answer {
     )]);
     Ok(Reply::Json(Json::object([
         ("scheduling", scheduling),
-        ("tasks", Json::array(tasks::inspections(session)?)),
-        ("submissions", Json::array(live.iter().map(view::submission))),
+        ("tasks", Json::array(tasks::inspections(session, detail)?)),
+        ("submissions", Json::array(live.iter().map(submissions::shown))),
         ("alarm", session.alarm.stored().map_or(Json::Null, Json::from)),
         (
             "opensWithoutProgress",

@@ -41,7 +41,7 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
     }
     match request.call.operation.clone() {
         Operation::CallTool { tool } => tool::call(session, &request, &tool).await,
-        Operation::Inspect => inspect::inspect(&session).await,
+        Operation::Inspect { detail } => inspect::inspect(&session, detail).await,
         Operation::DeleteSession => Ok(Reply::Delete),
         Operation::ListConversations { cursor, limit } => {
             conversations::list(&session, cursor.as_deref(), limit).await
@@ -75,8 +75,8 @@ pub async fn perform(session: Session, request: Request<Operation>) -> Answer {
         Operation::WatchEvents { conversation, after } => {
             events::watch(session, conversation.id(), after.as_deref(), request.call.accept).await
         }
-        Operation::ListTasks => tasks::list(&session),
-        Operation::GetTask { task } => tasks::get(&session, task).await,
+        Operation::ListTasks { detail } => tasks::list(&session, detail),
+        Operation::GetTask { task, detail } => tasks::get(&session, task, detail).await,
         Operation::AbortTask { task } => abort::task(&session, task).await,
         Operation::Usage => usage::usage(&session).await,
     }

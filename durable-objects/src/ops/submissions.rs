@@ -5,12 +5,13 @@ use super::errors::harness_error;
 use super::{Answer, Session, written};
 use crate::frame::Reply;
 use crate::protocol::OperationError;
+use tidehold_contract::redact;
 use tidehold_delta::{Json, Text};
 use tidehold_harness::entries::InputEntry;
 use tidehold_harness::submissions::{InputDraft, SubmissionDraft, WhenBusy, WriteDraft};
 use tidehold_harness::view;
 use tidehold_session::ids::{ConversationId, SubmissionId};
-use tidehold_session::records::EntryDraft;
+use tidehold_session::records::{EntryDraft, SubmissionRecord};
 
 /// A request id names one submission of a conversation; longer ones would be payload.
 const MAX_REQUEST_ID: usize = 512;
@@ -22,7 +23,7 @@ pub async fn submit(session: &Session, conversation: ConversationId, body: &str)
         .submit(conversation, draft)
         .await
         .map_err(harness_error)?;
-    written(session, view::submission(&record)).await
+    written(session, shown(&record)).await
 }
 
 /// A reset is a write of its own kind, placed like any other.
@@ -44,17 +45,30 @@ pub async fn get(session: &Session, id: SubmissionId, wait_seconds: Option<u32>)
             .submission(id)
             .await
             .map_err(harness_error)?
-            .map(|record| view::submission(&record)),
+            .map(|record| shown(&record)),
         Some(seconds) => {
             let deadline = harness.session().host().now() + u64::from(seconds) * 1000;
             let record = harness
                 .wait_for_submission(id, Some(deadline))
                 .await
                 .map_err(harness_error)?;
-            record.map(|record| view::submission(&record))
+            record.map(|record| shown(&record))
         }
     };
     found.map(Reply::Json).ok_or_else(OperationError::not_found)
+}
+
+/// The record as its readers may see it. Why it was not answered may be a provider's own words.
+pub fn shown(record: &SubmissionRecord) -> Json {
+    let shown = view::submission(record);
+    let Json::Object(mut members) = shown else {
+        return shown;
+    };
+    if let Some(detail) = members.get("detail") {
+        let redacted = redact::value(detail).value;
+        members.insert("detail", redacted);
+    }
+    Json::Object(members)
 }
 
 fn read_draft(body: &Json) -> Result<SubmissionDraft, OperationError> {

@@ -14,7 +14,7 @@ mod operation;
 
 pub use call::{Accept, Call, Caller, from_json_text, to_ascii_json};
 pub use error::{Code, OperationError, PathProblem};
-pub use operation::{ConversationKey, Operation, Order};
+pub use operation::{ConversationKey, Detail, Operation, Order};
 pub use tidehold_session::ids::{ConversationId, EntryId, SubmissionId, TaskId};
 
 /// Request header with the [`Call`].

@@ -11,7 +11,7 @@ pub enum Operation {
     /// Runs one of the contract tools on the arguments in the body.
     CallTool { tool: String },
     /// What the session is doing and how large it is.
-    Inspect,
+    Inspect { detail: Detail },
     /// Deletes everything of the session.
     DeleteSession,
     /// Conversations, oldest first.
@@ -56,9 +56,9 @@ pub enum Operation {
         after: Option<String>,
     },
     /// Live tasks.
-    ListTasks,
+    ListTasks { detail: Detail },
     /// One task.
-    GetTask { task: TaskId },
+    GetTask { task: TaskId, detail: Detail },
     /// Asks a task to stop.
     AbortTask { task: TaskId },
     /// What the session spent.
@@ -121,6 +121,17 @@ impl From<ConversationKey> for u64 {
     fn from(key: ConversationKey) -> Self {
         key.id().0
     }
+}
+
+/// How much of a task the caller may see, by its scopes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
+#[serde(rename_all = "camelCase")]
+pub enum Detail {
+    /// How it stands.
+    #[default]
+    Status,
+    /// What it works on too: with the scope `transcript`, for that is raw text.
+    Whole,
 }
 
 /// Order of a page of entries.

@@ -228,6 +228,26 @@ test("sessions in dev mode", async (context) => {
     assert.equal((await entriesOf(client, "root")).filter(({ kind }) => kind === "pi.user").length, 1);
   });
 
+  await context.test("every call that writes names the head, and one that wrote nothing names none", async () => {
+    const client = sessionClient(server, "heads");
+    const delegate = (args) => client.post("/tools/external_delegate", { role: "worker", description: "d", ...args });
+    const refused = await delegate({ role: "nobody", prompt: "x" });
+    assert.deepEqual([refused.json.isError, refused.headers.has("x-stream-id")], [true, false]);
+    assert.equal((await client.get("")).status, 404);
+    for (const background of [true, false]) {
+      const answer = await delegate({ prompt: "hello", background });
+      const { incarnation } = (await client.get("")).json;
+      const [, seq] = answer.headers.get("x-stream-id")?.split(`${incarnation}-`) ?? [];
+      assert.match(seq ?? "no head", /^[0-9]+$/);
+      // Where the launch is, the run is still to come.
+      const { conversationId } = answer.json.structuredContent.data.run;
+      const { events, close } = await openEvents(`${client.base}/conversations/${conversationId}/events`);
+      const snapshot = await nextEvent(events);
+      close();
+      assert.ok(Number(snapshot.id.split("-")[1]) >= Number(seq));
+    }
+  });
+
   await context.test("runs: foreground, background, waiting, cancelling, listing", async () => {
     const client = sessionClient(server, "runs");
     const empty = await client.tool("external_runs", { action: "list" });

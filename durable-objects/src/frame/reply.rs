@@ -14,12 +14,15 @@ use worker::{Response, ResponseBuilder};
 pub enum Reply {
     /// A finished answer.
     Json(Json),
-    /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`).
-    Written { body: Json, head: String },
-    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text.
+    /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`); `None` where nothing was
+    /// ever committed.
+    Written { body: Json, head: Option<String> },
+    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text. The head is
+    /// the one after the launch.
     Waiting {
         answer: LocalBoxFuture<'static, String>,
         format: Format,
+        head: Option<String>,
     },
     /// Committed batches as they come.
     Events(Box<dyn FrameSource>),
@@ -37,17 +40,17 @@ pub(super) fn reply_response(
 ) -> worker::Result<Response> {
     match reply {
         Reply::Json(body) => json_response(Outcome::Ok, &body.to_string(), None),
-        Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), Some(&head)),
+        Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), head.as_deref()),
         Reply::Delete | Reply::Empty => json_response(Outcome::Empty, "", None),
-        Reply::Waiting { answer, format } => {
+        Reply::Waiting { answer, format, head } => {
             let (readable, body) = Body::new()?;
             spawn_caught(waiting::carry(answer, format, body, life.clone(), on_panic));
-            stream_response(readable, format.content_type())
+            stream_response(readable, format.content_type(), head.as_deref())
         }
         Reply::Events(source) => {
             let (readable, body) = Body::new()?;
             spawn_caught(sse::carry(source, body, life.clone()));
-            stream_response(readable, "text/event-stream")
+            stream_response(readable, "text/event-stream", None)
         }
     }
 }
@@ -57,18 +60,24 @@ pub(super) fn error_response(error: &OperationError) -> worker::Result<Response>
 }
 
 fn json_response(outcome: Outcome, body: &str, head: Option<&str>) -> worker::Result<Response> {
-    let mut builder = ResponseBuilder::new().with_header(OUTCOME, outcome.name())?;
-    if let Some(head) = head {
-        builder = builder.with_header(STREAM_ID, head)?;
-    }
-    Ok(builder
-        .with_header("content-type", "application/json")?
-        .fixed(body.as_bytes().to_vec()))
+    let builder = builder(outcome, "application/json", head)?;
+    Ok(builder.fixed(body.as_bytes().to_vec()))
 }
 
-fn stream_response(readable: web_sys::ReadableStream, content_type: &str) -> worker::Result<Response> {
+fn stream_response(
+    readable: web_sys::ReadableStream,
+    content_type: &str,
+    head: Option<&str>,
+) -> worker::Result<Response> {
+    Ok(builder(Outcome::Stream, content_type, head)?.stream(readable))
+}
+
+fn builder(outcome: Outcome, content_type: &str, head: Option<&str>) -> worker::Result<ResponseBuilder> {
     let builder = ResponseBuilder::new()
-        .with_header(OUTCOME, Outcome::Stream.name())?
+        .with_header(OUTCOME, outcome.name())?
         .with_header("content-type", content_type)?;
-    Ok(builder.stream(readable))
+    match head {
+        Some(head) => builder.with_header(STREAM_ID, head),
+        None => Ok(builder),
+    }
 }

@@ -20,7 +20,7 @@ pub async fn watch(session: Session, id: ConversationId, after: Option<&str>, ac
         .await
         .map_err(harness_error)?
         .ok_or_else(OperationError::not_found)?;
-    let head = head(&session).await?;
+    let head = head(&session).await?.ok_or_else(OperationError::not_found)?;
     let after = after.map(|after| position(after, &head)).transpose()?;
     let incarnation: Rc<str> = head
         .rsplit_once('-')

@@ -104,8 +104,8 @@ fn check_incarnation(request: &Request<Operation>, current: Option<&Text>) -> Re
     }
 }
 
-/// `<incarnation>-<seq>`: the head after whatever the caller just wrote.
-async fn head(session: &OpenSession) -> Result<String, OperationError> {
+/// `<incarnation>-<seq>`: the head after whatever the caller just wrote; `None` in a session that does not exist.
+async fn head(session: &OpenSession) -> Result<Option<String>, OperationError> {
     let kernel = session.harness.session();
     let incarnation = kernel.incarnation().await.map_err(|e| harness_error(e.into()))?;
     let seq = session
@@ -114,10 +114,8 @@ async fn head(session: &OpenSession) -> Result<String, OperationError> {
         .head()
         .await
         .map_err(|e| harness_error(e.into()))?;
-    Ok(match (incarnation, seq) {
-        (Some(incarnation), Some(seq)) => format!("{incarnation}-{seq}"),
-        _ => String::new(),
-    })
+    let both = incarnation.zip(seq);
+    Ok(both.map(|(incarnation, seq)| format!("{incarnation}-{seq}")))
 }
 
 /// The answer to a write.

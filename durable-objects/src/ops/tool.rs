@@ -37,9 +37,11 @@ pub async fn call(session: Session, request: &Request<Operation>, tool: &str) ->
                 Accept::Json => Format::Json,
                 Accept::EventStream => Format::EventStream,
             };
+            let head = super::head(&session).await?;
             Ok(Reply::Waiting {
                 answer: finish(session, pending).boxed_local(),
                 format,
+                head,
             })
         }
     }

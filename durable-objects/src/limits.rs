@@ -9,7 +9,7 @@ pub const WAITING_BYTE_MS: u64 = 15_000;
 /// `setTimeout` counts in a signed 32-bit integer; longer sleeps are taken in pieces.
 pub const LONGEST_TIMEOUT_MS: u64 = i32::MAX as u64;
 
-/// Nesting of the configuration, from its root: remote tools carry JSON Schemas.
+/// Nesting of the configuration, from its root: that of a request body.
 pub const CONFIG_DEPTH: usize = 128;
 
 /// Nesting of a request body, from its root (http.md "Addressing, auth, limits").

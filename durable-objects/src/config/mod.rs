@@ -14,7 +14,7 @@ mod reader;
 pub use binding::from_env;
 pub use harnesses::{HarnessConfig, Role};
 pub use parse::{from_json, parse};
-pub use policy::{Cors, Limits, RemoteTool};
+pub use policy::{Cors, Limits};
 
 use litemap::LiteMap;
 use std::rc::Rc;
@@ -29,9 +29,6 @@ pub struct Config {
     pub harnesses: LiteMap<String, HarnessConfig>,
     pub roles: LiteMap<String, Role>,
     pub settings: Settings,
-    pub remote_tools: Vec<RemoteTool>,
-    /// Names of tools whose calls need an approval.
-    pub approve: Vec<String>,
     pub limits: Limits,
     pub cors: Cors,
 }

@@ -1,7 +1,7 @@
 //! The whole configuration from its text.
 
 use super::harnesses::{read_harness, read_role};
-use super::policy::{RemoteTool, read_cors, read_limits, read_remote_tool};
+use super::policy::{read_cors, read_limits};
 use super::reader::At;
 use super::{Config, ConfigError};
 use crate::limits::CONFIG_DEPTH;
@@ -41,16 +41,14 @@ pub fn from_json(json: &Json) -> Result<Config, ConfigError> {
         .get("roles")
         .map(|at| each(at, |at| read_role(at, &harnesses)));
     let settings = root.get("settings").map(read_settings).transpose()?;
-    let remote_tools = root.get("remoteTools").map(read_remote_tools).transpose()?;
-    let approve = root.get("approve").map(|at| at.strings()).transpose()?;
-    root.get("mcpServers").map(refuse_mcp_servers).transpose()?;
+    for (name, what) in UNSUPPORTED {
+        root.get(name).map(|at| refuse_any(at, what)).transpose()?;
+    }
     let limits = root.get("limits").map(read_limits).transpose()?;
     let cors = root.get("cors").map(read_cors).transpose()?;
     Ok(Config {
         roles: roles.transpose()?.unwrap_or_default(),
         settings: settings.unwrap_or_default(),
-        remote_tools: remote_tools.unwrap_or_default(),
-        approve: approve.unwrap_or_default(),
         limits: limits.unwrap_or_default(),
         cors: cors.unwrap_or_default(),
         catalog,
@@ -80,10 +78,6 @@ fn read_settings(at: At<'_>) -> Result<Settings, ConfigError> {
         .map_err(|error| at.problem(error.to_string()))
 }
 
-fn read_remote_tools(at: At<'_>) -> Result<Vec<RemoteTool>, ConfigError> {
-    at.items()?.map(read_remote_tool).collect()
-}
-
 fn each<T>(
     at: At<'_>,
     read: impl Fn(At<'_>) -> Result<T, ConfigError>,
@@ -93,10 +87,17 @@ fn each<T>(
         .collect()
 }
 
-/// Accepting what nothing acts on would look like it worked.
-fn refuse_mcp_servers(at: At<'_>) -> Result<(), ConfigError> {
+/// Lists that nothing acts on yet, each with what its items are. Accepting one would look like it worked; for approvals
+/// that would be dangerous.
+const UNSUPPORTED: [(&str, &str); 3] = [
+    ("remoteTools", "remote tools"),
+    ("approve", "approvals"),
+    ("mcpServers", "MCP servers"),
+];
+
+fn refuse_any(at: At<'_>, what: &str) -> Result<(), ConfigError> {
     match at.items()?.next() {
-        Some(server) => Err(server.problem("MCP servers are not supported yet")),
+        Some(item) => Err(item.problem(format!("{what} are not supported yet"))),
         None => Ok(()),
     }
 }
@@ -176,8 +177,21 @@ mod tests {
         check(
             r#"{"providers": {}, "harnesses": {}, "remoteTools": [{"name": "t", "description": "d"}]}"#,
             "remoteTools.0",
-            "member \"parameters\" is missing",
+            "remote tools are not supported yet",
         );
+        check(
+            r#"{"providers": {}, "harnesses": {}, "approve": ["bash"]}"#,
+            "approve.0",
+            "approvals are not supported yet",
+        );
+        check(
+            r#"{"providers": {}, "harnesses": {}, "mcpServers": [{}]}"#,
+            "mcpServers.0",
+            "MCP servers are not supported yet",
+        );
+        let none =
+            r#"{"providers": {}, "harnesses": {}, "remoteTools": [], "approve": [], "mcpServers": []}"#;
+        assert!(parse(none).is_ok());
         assert_eq!(parse("{").unwrap_err().path, "TIDEHOLD_CONFIG");
     }
 }

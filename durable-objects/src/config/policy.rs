@@ -2,16 +2,18 @@
 
 use super::ConfigError;
 use super::reader::At;
-use tidehold_delta::{Json, MAX_SAFE_INTEGER};
+use tidehold_delta::MAX_SAFE_INTEGER;
 
 /// Bounds of one session. Times in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
+    /// Read and checked, applied by nothing yet.
     pub concurrent_runs: u64,
     /// Requests of one session in a minute; more answer 429.
     pub requests_per_minute: u64,
     pub run_timeout_ms: u64,
-    /// Settled runs that stay inspectable; the oldest beyond them are pruned.
+    /// Settled runs that stay inspectable; the oldest beyond them are to be pruned. Read and checked, applied by nothing
+    /// yet.
     pub retain_settled_runs: u64,
     /// How far ahead the alarm stays while work is running: the longest a crash can delay it.
     pub watchdog_ms: u64,
@@ -36,19 +38,6 @@ pub struct Cors {
     pub origins: Vec<String>,
 }
 
-/// A tool that the host of the agent runs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RemoteTool {
-    pub name: String,
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: Json,
-    /// Whether an interrupted call may be asked again.
-    pub replay_safe: bool,
-    pub timeout_ms: Option<u64>,
-    pub approve: bool,
-}
-
 pub(super) fn read_limits(at: At<'_>) -> Result<Limits, ConfigError> {
     let mut limits = Limits::default();
     for (name, at) in at.named()? {
@@ -71,37 +60,5 @@ pub(super) fn read_cors(at: At<'_>) -> Result<Cors, ConfigError> {
     let origins = at.get("origins").map(|at| at.strings()).transpose()?;
     Ok(Cors {
         origins: origins.unwrap_or_default(),
-    })
-}
-
-pub(super) fn read_remote_tool(at: At<'_>) -> Result<RemoteTool, ConfigError> {
-    at.only(&[
-        "name",
-        "description",
-        "parameters",
-        "replay",
-        "timeoutMs",
-        "approve",
-    ])?;
-    let parameters = at.required("parameters")?;
-    if parameters.json().as_object().is_none() {
-        return Err(parameters.problem("must be an object"));
-    }
-    let replay = at
-        .get("replay")
-        .map(|at| at.word(&[("safe", true)]))
-        .transpose()?;
-    let timeout_ms = at
-        .get("timeoutMs")
-        .map(|at| at.integer(1, MAX_SAFE_INTEGER))
-        .transpose()?;
-    let approve = at.get("approve").map(|at| at.boolean()).transpose()?;
-    Ok(RemoteTool {
-        name: at.required("name")?.string()?,
-        description: at.required("description")?.string()?,
-        parameters: parameters.json().clone(),
-        replay_safe: replay.unwrap_or(false),
-        timeout_ms,
-        approve: approve.unwrap_or(false),
     })
 }

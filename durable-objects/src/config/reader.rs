@@ -123,12 +123,6 @@ impl<'a> At<'a> {
         }
     }
 
-    pub fn boolean(&self) -> Result<bool, ConfigError> {
-        self.value
-            .as_bool()
-            .ok_or_else(|| self.problem("must be true or false"))
-    }
-
     /// One of a few words, by its name.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, ConfigError> {
         let found = words.iter().find(|(name, _)| self.value.as_str() == Some(name));

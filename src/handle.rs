@@ -10,6 +10,7 @@ use crate::route::table::RouteSpec;
 use crate::route::{self, Action, Endpoint};
 use crate::{address, cors, forward, openapi};
 use tidehold_durable_objects::config::from_env;
+use tidehold_durable_objects::hex;
 use tidehold_durable_objects::platform::timer::{now, sleep};
 use tidehold_durable_objects::protocol::{Call, Detail};
 use worker::{ByteStream, Context, Env, Request, Response};
@@ -187,5 +188,5 @@ fn new_request_id() -> String {
     )]
     let filled = getrandom::fill(&mut bytes);
     filled.expect("crypto.getRandomValues answers");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&bytes)
 }

@@ -7,7 +7,7 @@ use crate::platform::fetch::FetchTransport;
 use crate::platform::sql::ObjectDriver;
 use crate::protocol::{Code, Operation, OperationError};
 use std::rc::Rc;
-use tidehold_contract::{Contract, run};
+use tidehold_contract::{Contract, hex, run};
 use tidehold_harness::{Harness, HarnessOptions, Settings};
 use tidehold_models::registry::ModelRegistry;
 use tidehold_session::host::{Host, Millis};
@@ -92,7 +92,7 @@ impl App for SessionApp {
 fn new_incarnation(host: &dyn Host) -> String {
     let mut bytes = [0_u8; 8];
     host.entropy(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&bytes)
 }
 
 fn options(platform: &Platform, host: &Rc<dyn Host>, alarm: &Alarm) -> HarnessOptions {

@@ -20,3 +20,5 @@ mod rate;
 pub mod streams;
 
 pub use object::SessionObject;
+// The Worker spells ids and reads tokens with them.
+pub use tidehold_contract::{base64url, hex};

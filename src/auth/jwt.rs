@@ -1,9 +1,10 @@
 //! JSON Web Tokens signed with HS256 (RFC 7519): claims `project`, `scope` (separated by spaces), `exp`, `sub`.
 
-use super::{Identity, base64url};
+use super::Identity;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use tidehold_delta::{FromJson, Json};
+use tidehold_durable_objects::base64url;
 
 /// Claims of other programs may be nested; none has reason to be deep.
 const CLAIMS_DEPTH: usize = 32;

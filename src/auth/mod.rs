@@ -1,6 +1,5 @@
 //! Who calls and what they may do. Pure but for the clock, which the caller passes in.
 
-mod base64url;
 mod jwt;
 mod tokens;
 

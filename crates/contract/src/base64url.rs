@@ -1,4 +1,4 @@
-//! Base64url without padding (RFC 4648, section 5), for cursors.
+//! Base64url without padding (RFC 4648, section 5), for cursors and tokens.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

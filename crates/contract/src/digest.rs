@@ -1,7 +1,7 @@
 //! SHA-256 names for what a cursor or an id is bound to.
 
+use crate::hex;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// The first `bytes` bytes of the SHA-256 of `parts`, in hex. Parts are delimited by their lengths, so that no two lists
 /// of parts agree by concatenation.
@@ -11,10 +11,6 @@ pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a str>, bytes: usize) -> S
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part.as_bytes());
     }
-    let mut hex = String::with_capacity(bytes * 2);
-    for byte in digest.finalize().iter().take(bytes) {
-        // Writing into a `String` cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    let digest = digest.finalize();
+    hex::encode(digest.get(..bytes).unwrap_or(&digest))
 }

@@ -8,7 +8,7 @@
 //! Start reading at [`contract`] (what a transport calls), then [`run`] (the durable half), [`evidence`] and [`row`] (from
 //! records to rows), then `delegate` and `runs` (the tools). [`wire`] makes types, JSON and schemas from one list.
 
-mod base64url;
+pub mod base64url;
 pub mod code;
 pub mod config;
 mod content;
@@ -20,6 +20,7 @@ mod deliver;
 mod digest;
 pub mod error;
 mod evidence;
+pub mod hex;
 pub mod limits;
 pub mod outside;
 mod page;

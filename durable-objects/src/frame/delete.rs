@@ -13,7 +13,7 @@ impl<A: App> Frame<A> {
     /// Deletes the storage and the alarm, takes the session of `life` out of the slot and ends that life, all in one
     /// turn: nothing of the session runs in between, and no request opens what is going away. Whoever waits on the life
     /// is told after the deletion took place. Resolves once it is durable.
-    pub(super) async fn delete(&self, life: &Life) -> Result<(), OperationError> {
+    pub(super) async fn delete(&self, life: &Life, name: &str) -> Result<(), OperationError> {
         if life.ended() == Some(EndReason::Deleted) {
             return Ok(());
         }
@@ -31,7 +31,7 @@ impl<A: App> Frame<A> {
             Err(message) => Err(message),
         };
         durable.map(drop).map_err(|message| {
-            worker::console_error!("deletion failed: {message}");
+            worker::console_error!("{name}: deletion failed: {message}");
             session_failed()
         })
     }

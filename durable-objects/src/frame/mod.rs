@@ -58,48 +58,62 @@ impl<A: App> Frame<A> {
     }
 
     async fn answer(&self, request: Request<A::Operation>) -> worker::Result<Response> {
+        let name = request.call.log_name();
+        let (result, life) = self.perform(request, &name).await;
+        match result {
+            Err(error) => {
+                // What a client can do nothing about is looked for in the log, by what it was told.
+                if matches!(error.code, Code::Internal | Code::SessionFailed) {
+                    worker::console_error!("{name}: {error}");
+                }
+                error_response(&error)
+            }
+            Ok(reply) => {
+                let (frame, ending) = (self.clone(), life.clone());
+                reply_response(reply, &life, move |message| {
+                    frame.panicked(&ending, &name, &message);
+                })
+            }
+        }
+    }
+
+    /// The result of an operation, and the life it belongs to.
+    async fn perform(
+        &self,
+        request: Request<A::Operation>,
+        name: &str,
+    ) -> (Result<Reply, OperationError>, Life) {
         let config = match self.config() {
             Ok(config) => config,
-            Err(error) => {
-                let answered = A::without_configuration(request, &error);
-                return self.respond(answered, &Life::default());
-            }
+            Err(error) => return (A::without_configuration(request, &error), Life::default()),
         };
         if let Err(error) = self.admit(&request.call, &config) {
-            return error_response(&error);
+            return (Err(error), Life::default());
         }
         let opened = match self.opened(config).await {
             Ok(opened) => opened,
-            Err(error) => return error_response(&error),
+            Err(error) => return (Err(error), Life::default()),
         };
         let deletes = A::is_deletion(&request.call.operation);
         let result = match guard(&opened.life, A::perform(Rc::clone(&opened.session), request)).await {
             // Outside the guard: this ends the life that the guard keeps to.
-            Guarded::Completed(Ok(Reply::Delete)) => self.delete(&opened.life).await.map(|()| Reply::Empty),
+            Guarded::Completed(Ok(Reply::Delete)) => {
+                self.delete(&opened.life, name).await.map(|()| Reply::Empty)
+            }
             Guarded::Completed(result) => result,
             // Another request deleted the session. Whoever waited in it asks for what is not there.
             Guarded::Ended(EndReason::Deleted) if deletes => Ok(Reply::Empty),
             Guarded::Ended(EndReason::Deleted) => Err(OperationError::not_found()),
             Guarded::Ended(EndReason::Failed) => Err(session_failed()),
             Guarded::Panicked(message) => {
-                self.panicked(&opened.life, &message);
+                self.panicked(&opened.life, name, &message);
                 Err(OperationError::new(
                     Code::Internal,
                     "the session met an internal error",
                 ))
             }
         };
-        self.respond(result, &opened.life)
-    }
-
-    fn respond(&self, result: Result<Reply, OperationError>, life: &Life) -> worker::Result<Response> {
-        match result {
-            Err(error) => error_response(&error),
-            Ok(reply) => {
-                let (frame, ending) = (self.clone(), life.clone());
-                reply_response(reply, life, move |message| frame.panicked(&ending, &message))
-            }
-        }
+        (result, opened.life)
     }
 
     fn config(&self) -> Result<Rc<Config>, ConfigError> {
@@ -157,8 +171,9 @@ impl<A: App> Frame<A> {
         }
     }
 
-    fn panicked(&self, life: &Life, message: &str) {
-        worker::console_error!("panic in a session: {message}");
+    /// `cause` is what the session was doing.
+    fn panicked(&self, life: &Life, cause: &str, message: &str) {
+        worker::console_error!("{cause}: panic in a session: {message}");
         self.end(life, EndReason::Failed);
     }
 

@@ -17,10 +17,10 @@ pub enum Reply {
     /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`); `None` where nothing was
     /// ever committed.
     Written { body: Json, head: Option<String> },
-    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text. The head is
-    /// the one after the launch.
+    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text, or `None`,
+    /// which cuts it. The head is the one after the launch.
     Waiting {
-        answer: LocalBoxFuture<'static, String>,
+        answer: LocalBoxFuture<'static, Option<String>>,
         format: Format,
         head: Option<String>,
     },

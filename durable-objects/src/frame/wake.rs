@@ -36,7 +36,7 @@ impl<A: App> Frame<A> {
                 Err(Trouble::again(message))
             }
             Guarded::Panicked(message) => {
-                self.panicked(&opened.life, &message);
+                self.panicked(&opened.life, "alarm", &message);
                 Err(Trouble::again(message))
             }
             Guarded::Ended(EndReason::Deleted) => Ok(()),

@@ -1,17 +1,16 @@
 //! Reading the members of a request body.
 
+use crate::limits::BODY_DEPTH;
 use crate::protocol::{Code, OperationError, PathProblem};
 use tidehold_delta::Json;
-
-/// The Worker has checked depth and syntax; this bound is the same one.
-const DEPTH: usize = 128;
 
 /// The body as an object; an empty body is `{}`.
 pub fn object(body: &str) -> Result<Json, OperationError> {
     if body.is_empty() {
         return Ok(Json::empty_object());
     }
-    let json = Json::parse(body, DEPTH)
+    // The Worker has checked depth and syntax, with the same bound.
+    let json = Json::parse(body, BODY_DEPTH)
         .map_err(|error| OperationError::new(Code::JsonInvalid, error.to_string()))?;
     match json.as_object() {
         Some(_) => Ok(json),

@@ -1,6 +1,7 @@
 //! Page cursors on the wire: the storage's own position as opaque text.
 
 use crate::protocol::{Code, OperationError};
+use tidehold_contract::hex;
 use tidehold_delta::Json;
 use tidehold_session::storage::Cursor;
 
@@ -9,13 +10,7 @@ const DEPTH: usize = 4;
 
 /// Opaque text of a position: hexadecimal JSON, safe in a query as it is.
 pub fn encode(cursor: &Cursor) -> Json {
-    let text: String = cursor
-        .0
-        .to_string()
-        .bytes()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Json::from(text)
+    Json::from(hex::encode(cursor.0.to_string().as_bytes()))
 }
 
 /// The position in `text`. The storage still checks that it belongs to the scan.

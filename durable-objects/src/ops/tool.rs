@@ -39,7 +39,7 @@ pub async fn call(session: Session, request: &Request<Operation>, tool: &str) ->
             };
             let head = super::head(&session).await?;
             Ok(Reply::Waiting {
-                answer: finish(session, pending).boxed_local(),
+                answer: finish(session, pending, request.call.log_name()).boxed_local(),
                 format,
                 head,
             })
@@ -51,15 +51,14 @@ async fn answer(session: &OpenSession, result: &ToolResult) -> Answer {
     super::written(session, result.to_json()).await
 }
 
-/// The rest of a call, after its answer began. The run goes on whether or not anyone still waits here.
-async fn finish(session: Rc<OpenSession>, pending: Pending) -> String {
+/// The rest of a call, after its answer began. The run goes on whether or not anyone still waits here. `None` when the
+/// session ended under the wait.
+async fn finish(session: Rc<OpenSession>, pending: Pending, name: String) -> Option<String> {
     match session.contract.finish(pending).await {
-        Ok(result) => result.to_json().to_string(),
+        Ok(result) => Some(result.to_json().to_string()),
         Err(error) => {
-            // The session failed under the wait. Its life ends with it, which cuts this body: no client can take it
-            // for an answer.
-            worker::console_error!("a foreground call was cut: {error}");
-            futures::future::pending().await
+            worker::console_error!("{name}: a foreground call was cut: {error}");
+            None
         }
     }
 }

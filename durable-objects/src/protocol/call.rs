@@ -18,9 +18,19 @@ pub struct Call<Op = Operation> {
     pub if_incarnation: Option<String>,
     /// Names this call in logs.
     pub request_id: String,
-    /// W3C trace context of the client, passed on to whatever the call causes.
+    /// W3C trace context of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<String>,
+}
+
+impl<Op> Call<Op> {
+    /// Names this call in the lines of the log, so that they can be found by what the client was told and what it told.
+    pub fn log_name(&self) -> String {
+        match &self.traceparent {
+            Some(trace) => format!("request {} (trace {trace:?})", self.request_id),
+            None => format!("request {}", self.request_id),
+        }
+    }
 }
 
 /// Who calls, after authentication and the check of scopes.
@@ -95,5 +105,11 @@ mod tests {
         let header = to_ascii_json(&call).unwrap();
         assert!(header.chars().all(|c| (' '..='~').contains(&c)), "{header}");
         assert_eq!(from_json_text::<Call>(&header).unwrap(), call);
+        assert_eq!(call.log_name(), "request r");
+        let traced = Call {
+            traceparent: Some("00-1\n".to_owned()),
+            ..call
+        };
+        assert_eq!(traced.log_name(), r#"request r (trace "00-1\n")"#);
     }
 }

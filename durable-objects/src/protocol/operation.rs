@@ -66,11 +66,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether it is a contract tool call, whose failures are receipts.
-    pub fn is_tool_call(&self) -> bool {
-        matches!(self, Self::CallTool { .. })
-    }
-
     /// How long the object may hold the answer back on purpose.
     pub fn wait_seconds(&self) -> u32 {
         match self {

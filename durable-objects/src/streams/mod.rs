@@ -10,7 +10,7 @@ pub mod waiting;
 
 use std::rc::Rc;
 
-/// One event for one reader. Text is shared: a commit is encoded once for all its readers.
+/// One event for one reader, encoded when that reader takes it: a reader that lags costs no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub kind: FrameKind,

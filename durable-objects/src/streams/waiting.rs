@@ -39,11 +39,11 @@ impl Format {
     }
 }
 
-/// Writes signs of life until `answer` resolves, then its text. When the session ends first the body ends cut: no valid JSON
-/// has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
+/// Writes signs of life until `answer` resolves, then its text. Without one, or when the session ends first, the body ends
+/// cut: no valid JSON has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
 /// durable and belongs to the session.
 pub async fn carry(
-    answer: LocalBoxFuture<'static, String>,
+    answer: LocalBoxFuture<'static, Option<String>>,
     format: Format,
     body: Body,
     life: Life,
@@ -52,14 +52,14 @@ pub async fn carry(
     let mut answer = guard(&life, answer);
     loop {
         match select(answer, sleep(WAITING_BYTE_MS)).await {
-            Either::Left((Guarded::Completed(text), _)) => {
+            Either::Left((Guarded::Completed(Some(text)), _)) => {
                 if body.write(&format.last(text)).await.is_ok() {
                     let _ = body.close().await;
                 }
                 return;
             }
             Either::Left((Guarded::Panicked(message), _)) => return on_panic(message),
-            Either::Left((Guarded::Ended(_), _)) => return,
+            Either::Left((Guarded::Completed(None) | Guarded::Ended(_), _)) => return,
             Either::Right((_, waiting)) => {
                 answer = waiting;
                 if body.write(format.alive()).await.is_err() {

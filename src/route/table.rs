@@ -197,13 +197,13 @@ pub static ROUTES: [RouteSpec; 21] = [
         )
     },
     RouteSpec {
-        summary: "Live tasks.",
+        summary: "Live tasks: how they stand, and with the scope transcript what they work on.",
         ..get("/v1/sessions/{session}/tasks", |names| {
             session(names, Action::ListTasks)
         })
     },
     RouteSpec {
-        summary: "One task.",
+        summary: "One task: how it stands, and with the scope transcript what it works on.",
         ..get("/v1/sessions/{session}/tasks/{task}", |names| {
             session(names, Action::GetTask { task: names.task()? })
         })

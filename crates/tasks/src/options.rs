@@ -9,7 +9,8 @@ use tidehold_session::records::TaskRecord;
 use tidehold_session::{SessionError, Tx};
 
 /// What must also happen in commits that the scheduler makes. Hooks run on the line, inside the transaction: they may use
-/// documents and staged submissions, but no table reads, since other records may already be staged. An error ends the
+/// documents and staged submissions, but no table reads, since other records may already be staged, and change no task,
+/// since the commit was decided without that. An error ends the
 /// session, since running the commit again would not help (spec 10.1).
 pub trait SchedulerHooks {
     /// The scheduler wrote `faulted` or `orphaned` itself and this commit makes it terminal: clean up what the task's

@@ -1,22 +1,27 @@
-//! Opens without progress, counted durably, so that a session that breaks its object backs off (invariant 6).
+//! What the scheduler itself keeps over reopens: opens without progress, so that a session that breaks its object backs off
+//! (invariant 6), and conversation aborts whose marks need more than one commit.
 
+use crate::core::scope::Boundaries;
+use crate::core::state::UnfinishedAbort;
 use crate::limits::{MAX_BACKOFF_MS, PATIENT_OPENS};
 use tidehold_delta::{Json, json};
 use tidehold_session::documents::{DocDef, Scope, Semantics};
 use tidehold_session::host::Millis;
+use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::{SessionError, Tx};
 
-/// `{ opensWithoutProgress }`: opens with due work since a task last committed.
+/// `{ opensWithoutProgress, aborts? }`: opens with due work since a task last committed, and unfinished aborts.
 pub static RECOVERY: DocDef = DocDef {
     kind: "tidehold.recovery",
     version: 1,
     semantics: Semantics::Session,
     initial: || json!({ "opensWithoutProgress": 0 }),
-    // One small number: a base each time keeps it one row without deltas.
+    // Small: a base each time keeps it one row without deltas.
     checkpoint_when: |_, _, _| true,
 };
 
 const MEMBER: &str = "opensWithoutProgress";
+const ABORTS: &str = "aborts";
 
 /// The counter in a value of [`RECOVERY`].
 pub(crate) fn read(value: &Json) -> u32 {
@@ -31,6 +36,43 @@ pub(crate) fn read(value: &Json) -> u32 {
 pub(crate) async fn write(tx: &Tx, opens: u32) -> Result<(), SessionError> {
     let draft = tx.doc(&RECOVERY, Scope::Session).await?;
     draft.at(MEMBER).set(u64::from(opens))?;
+    Ok(())
+}
+
+/// The unfinished aborts in a value of [`RECOVERY`].
+pub(crate) fn aborts(value: &Json) -> Vec<UnfinishedAbort> {
+    let aborts = value.get(ABORTS).and_then(Json::as_array);
+    let read = |abort: &Json| {
+        let number = |member| abort.get(member).and_then(Json::as_u64);
+        Some(UnfinishedAbort {
+            conversation: ConversationId(number("conversation")?),
+            boundaries: match abort.get("everything").and_then(Json::as_bool) {
+                Some(true) => Boundaries::Ignored,
+                _ => Boundaries::Background,
+            },
+            last: TaskId(number("last")?),
+        })
+    };
+    aborts.into_iter().flatten().filter_map(read).collect()
+}
+
+/// Stages one more unfinished abort.
+pub(crate) async fn add_abort(tx: &Tx, abort: UnfinishedAbort) -> Result<(), SessionError> {
+    let aborts = tx.doc(&RECOVERY, Scope::Session).await?.at(ABORTS);
+    if aborts.get()?.is_none() {
+        aborts.set(json!([]))?;
+    }
+    aborts.push(json!({
+        "conversation": (abort.conversation.0),
+        "everything": (abort.boundaries == Boundaries::Ignored),
+        "last": (abort.last.0),
+    }))?;
+    Ok(())
+}
+
+/// Stages that every abort is finished.
+pub(crate) async fn end_aborts(tx: &Tx) -> Result<(), SessionError> {
+    tx.doc(&RECOVERY, Scope::Session).await?.at(ABORTS).remove()?;
     Ok(())
 }
 

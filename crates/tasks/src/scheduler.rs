@@ -7,7 +7,7 @@ use crate::core::{reserve::Readiness, reserve::readiness};
 use crate::inspection::{Scheduling, TaskInspection};
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
-use crate::runner::{Inner, MarkStrength};
+use crate::runner::{Inner, MarkStrength, as_staged};
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -41,7 +41,8 @@ pub enum AbortScope {
 /// What a conversation abort reached.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reached {
-    /// Live tasks that now carry an abort mark.
+    /// Live tasks that carry an abort mark, or will: what does not fit one commit is marked by the scheduler's next ones,
+    /// also after a crash, and no phase of it starts before.
     pub marked: Vec<TaskId>,
     /// The conversation itself and those below it that may hold queued inputs.
     pub conversations: Vec<ConversationId>,
@@ -102,7 +103,7 @@ impl Scheduler {
         Box::pin(async move { self.0.abort_task(id, MarkStrength::Request).await })
     }
 
-    /// Marks, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
+    /// Aborts, in the caller's transaction, every live task that a traversal from the conversation reaches. The caller
     /// withdraws the inputs of the conversations it names.
     pub fn mark_aborts<'a>(
         &'a self,
@@ -204,12 +205,11 @@ impl Scheduler {
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
                 TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
             };
-            let record = if answers {
-                tx.candidate_task(id).await?
-            } else {
-                None
-            };
-            if let Some(mut record) = record.filter(|record| record.outcome().is_none()) {
+            if !answers {
+                return Ok(true);
+            }
+            let mut record = as_staged(&tx.staged(), &task.record);
+            if record.outcome().is_none() {
                 let count = pokes(&record) + 1;
                 record.memos.insert(POKES, count.into());
                 tx.stage_task(record).await?;

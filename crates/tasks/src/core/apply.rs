@@ -48,8 +48,12 @@ pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -
             .insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
     }
     for submission in &publication.submissions {
+        let inputs = &mut state.queues.inputs;
         if matches!(submission.state, SubmissionState::Input(InputStatus::Queued)) {
-            changes.relevant |= state.queues.conversations.insert(submission.conversation_id);
+            let known = inputs.insert(submission.id, submission.conversation_id);
+            changes.relevant |= known.is_none();
+        } else {
+            inputs.remove(&submission.id);
         }
     }
     for change in &publication.tasks {
@@ -59,6 +63,7 @@ pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -
     for document in &publication.documents {
         if let Some(value) = recovery_value(document) {
             state.opens = recovery::read(value);
+            state.aborts = recovery::aborts(value);
         }
     }
     changes
@@ -70,7 +75,6 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     state.forest.insert(id, node_of(record));
     if !record.is_live() {
         state.tasks.remove(&id);
-        state.unresolved.remove(&id);
         changes.ended.push(Rc::clone(record));
         return;
     }
@@ -92,14 +96,6 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     }
     if pokes(record) > before.map_or(0, pokes) {
         changes.poked.push(id);
-    }
-    enter(state, task);
-}
-
-fn enter(state: &mut State, task: LiveTask) {
-    let id = task.record.id;
-    if state.forest.missing(id).is_some() {
-        state.unresolved.insert(id);
     }
     state.tasks.insert(id, task);
 }

@@ -185,14 +185,19 @@ impl Forest {
     pub fn holding(&self, blockers: impl Iterator<Item = TaskId>) -> Set<TaskId> {
         let mut holding = Set::new();
         for blocker in blockers {
-            for owner in self.ordinary_owners(blocker) {
-                // Whoever is above a known holder was entered with it.
-                if !holding.insert(owner) {
-                    break;
-                }
-            }
+            self.hold_above(blocker, &mut holding);
         }
         holding
+    }
+
+    /// Enters the owners that one task holds.
+    pub fn hold_above(&self, blocker: TaskId, holding: &mut Set<TaskId>) {
+        for owner in self.ordinary_owners(blocker) {
+            // Whoever is above a known holder was entered with it.
+            if !holding.insert(owner) {
+                break;
+            }
+        }
     }
 
     /// Forgets everything that is not above one of `tasks` or `conversations`, nor named by `also`.

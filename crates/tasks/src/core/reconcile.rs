@@ -1,10 +1,9 @@
 //! What follows from committed records alone (spec 5.4 and 5.5): marks that flow down, queues they empty, outcomes whose
 //! hold is over. One commit performs all of it.
 
-use crate::core::forest::Forest;
 use crate::core::sabotage::Sabotage;
 use crate::core::set::Set;
-use crate::core::state::{Stage, State};
+use crate::core::state::{LiveTask, Stage, State};
 use litemap::LiteMap;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
@@ -18,19 +17,24 @@ pub enum Reconcile {
     Mark(TaskId, Option<AbortMarkReason>),
     /// The held outcome becomes terminal.
     Finalize(TaskId),
+    /// Every mark of the unfinished conversation aborts is set.
+    EndAborts,
 }
 
 /// All that is due. Everything the state misses was loaded.
 pub fn reconcile(state: &State) -> Vec<Reconcile> {
-    let withdrawals = withdrawals(state).map(Reconcile::Withdraw);
+    let withdrawals = withdrawals(state).into_iter().map(Reconcile::Withdraw);
     let finalized = finalized(state);
     let marks = marks(state);
     let marks = marks.into_iter().filter(|(id, _)| !finalized.contains(id));
     let marks = marks.map(|(id, reason)| Reconcile::Mark(id, reason));
+    // Last, so that it is reached by the commit that has room for the rest of the marks. Without live work it can wait.
+    let ends_aborts = !state.aborts.is_empty() && !state.tasks.is_empty();
     // Withdrawals first: they may read documents of runs that a final record retires.
     withdrawals
         .chain(marks)
         .chain(finalized.iter().copied().map(Reconcile::Finalize))
+        .chain(ends_aborts.then_some(Reconcile::EndAborts))
         .collect()
 }
 
@@ -56,6 +60,10 @@ fn marks(state: &State) -> LiteMap<TaskId, Option<AbortMarkReason>> {
     }
     for id in fail_fast_losers(state) {
         marks.insert(id, None);
+    }
+    if !state.aborts.is_empty() {
+        let reached = state.tasks.keys().filter(|id| state.is_being_aborted(**id));
+        marks.extend(reached.map(|id| (*id, None)));
     }
     marks.retain(|id, reason| state.record(*id).is_some_and(|record| is_news(record, *reason)));
     marks
@@ -119,39 +127,32 @@ fn has_failed(state: &State, id: TaskId) -> bool {
     }
 }
 
-/// Completing tasks whose ordinary owned work has ended, counting those that end in this very commit.
-fn finalized(state: &State) -> Set<TaskId> {
-    let completing: Vec<TaskId> = state
-        .tasks
-        .iter()
-        .filter(|(_, task)| matches!(task.record.state, TaskState::Completing { .. }))
-        .map(|(id, _)| *id)
-        .collect();
-    let mut done = Set::new();
-    if completing.is_empty() {
+/// Completing tasks whose ordinary owned work has ended, counting those that end in this very commit. Work before its owner:
+/// a commit that has room for a part only may cut the list anywhere.
+fn finalized(state: &State) -> Vec<TaskId> {
+    let completing = |task: &LiveTask| matches!(task.record.state, TaskState::Completing { .. });
+    let (mut done, mut holding) = (Vec::new(), Set::new());
+    if !state.tasks.values().any(completing) {
         return done;
     }
-    loop {
-        let holding = holding_without(&state.forest, state, &done);
-        let more: Vec<TaskId> = completing
-            .iter()
-            .copied()
-            .filter(|id| !done.contains(id) && !holding.contains(id))
-            .collect();
-        if more.is_empty() {
-            return done;
+    // An owner exists before what it owns, so descending ids walk every tree from below.
+    for (id, task) in state.tasks.iter().rev() {
+        if completing(task) && !holding.contains(id) {
+            done.push(*id);
+        } else {
+            state.forest.hold_above(*id, &mut holding);
         }
-        done.extend(more);
     }
-}
-
-fn holding_without(forest: &Forest, state: &State, ended: &Set<TaskId>) -> Set<TaskId> {
-    forest.holding(state.tasks.keys().copied().filter(|id| !ended.contains(id)))
+    done
 }
 
 /// Conversations below an intent that may hold queued inputs. The intent's own conversation keeps its queue.
-fn withdrawals(state: &State) -> impl Iterator<Item = ConversationId> + '_ {
+fn withdrawals(state: &State) -> Set<ConversationId> {
+    if !state.has_intent() {
+        return Set::new();
+    }
     let cancels = |owner| state.record(owner).is_some_and(|record| record.cancels_below());
-    let queues = state.queues.conversations.iter().copied();
-    queues.filter(move |id| state.forest.ordinary_owners_of_conversation(*id).any(cancels))
+    let mut queues = state.queues.conversations();
+    queues.retain(|id| state.forest.ordinary_owners_of_conversation(*id).any(cancels));
+    queues
 }

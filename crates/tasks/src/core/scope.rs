@@ -54,7 +54,8 @@ pub fn reaches_conversation(state: &State, id: ConversationId, start: Start, bou
     false
 }
 
-fn reaches_task(state: &State, id: TaskId, start: Start, boundaries: Boundaries) -> bool {
+/// Whether the traversal reaches the task.
+pub fn reaches_task(state: &State, id: TaskId, start: Start, boundaries: Boundaries) -> bool {
     top_of(state, id, boundaries)
         .is_some_and(|conversation| reaches_conversation(state, conversation, start, boundaries))
 }

@@ -1,13 +1,14 @@
 //! The scheduler's mirror: every live task, fed by the open scan and by publications, and by nothing else.
 
 use crate::core::forest::{Forest, Missing};
+use crate::core::scope::{Boundaries, Start, reaches_task};
 use crate::core::set::Set;
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
 use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
-use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::ids::{ConversationId, SubmissionId, TaskId};
 use tidehold_session::records::{JoinPolicy, TaskRecord, TaskState};
 
 /// Everything the core decides from.
@@ -16,9 +17,9 @@ pub struct State {
     /// Live tasks in id order.
     pub tasks: LiteMap<TaskId, LiveTask>,
     pub forest: Forest,
-    /// Live tasks with an unknown edge above them.
-    pub unresolved: Set<TaskId>,
     pub queues: Queues,
+    /// Conversation aborts whose marks did not fit one commit, as stored.
+    pub aborts: Vec<UnfinishedAbort>,
     pub stage: Stage,
     /// Opens with due work since a task last committed, as stored.
     pub opens: u32,
@@ -78,12 +79,29 @@ pub enum Fit {
     },
 }
 
-/// Conversations that may hold queued inputs.
+/// Queued inputs and their conversations.
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     /// Whether those queued before the open are among them.
     pub loaded: bool,
-    pub conversations: Set<ConversationId>,
+    pub inputs: LiteMap<SubmissionId, ConversationId>,
+}
+
+impl Queues {
+    /// Conversations with queued inputs.
+    pub fn conversations(&self) -> Set<ConversationId> {
+        self.inputs.values().copied().collect()
+    }
+}
+
+/// A conversation abort of which a part of the marks is still to be set. It reaches what was live when it was admitted, so
+/// nothing that was created later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnfinishedAbort {
+    pub conversation: ConversationId,
+    pub boundaries: Boundaries,
+    /// The newest task it reaches.
+    pub last: TaskId,
 }
 
 /// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it; the
@@ -121,10 +139,20 @@ impl State {
         }
     }
 
-    /// Whether a live ordinary owner of the task has cancellation intent: then no run phase of it starts.
+    /// Whether a mark of the task is due, because a live ordinary owner has cancellation intent or by an unfinished abort:
+    /// then no run phase of it starts.
     pub fn is_below_intent(&self, id: TaskId) -> bool {
         let cancels = |owner| self.record(owner).is_some_and(|record| record.cancels_below());
-        self.forest.ordinary_owners(id).any(cancels)
+        self.forest.ordinary_owners(id).any(cancels) || self.is_being_aborted(id)
+    }
+
+    /// Whether an unfinished conversation abort reaches the task.
+    pub fn is_being_aborted(&self, id: TaskId) -> bool {
+        let reaches = |abort: &UnfinishedAbort| {
+            let start = Start::Conversation(abort.conversation);
+            id <= abort.last && reaches_task(self, id, start, abort.boundaries)
+        };
+        self.aborts.iter().any(reaches)
     }
 
     /// Whether any live task has cancellation intent.
@@ -140,7 +168,7 @@ impl State {
             .filter_map(|id| self.forest.missing(*id))
             .collect();
         if self.has_intent() {
-            let queues = self.queues.conversations.iter();
+            let queues = self.queues.inputs.values();
             missing.extend(queues.filter_map(|id| self.forest.missing_above_conversation(*id)));
         }
         for on in self.fail_fast_waits().flat_map(|(_, on)| on) {
@@ -149,12 +177,6 @@ impl State {
             }
         }
         missing
-    }
-
-    /// Takes note of edges that became known.
-    pub fn resolve(&mut self) {
-        let forest = &self.forest;
-        self.unresolved.retain(|id| forest.missing(*id).is_some());
     }
 
     /// Whether queued inputs from before the open must be looked up: only a cascade needs them.
@@ -183,7 +205,7 @@ impl State {
             .fail_fast_waits()
             .flat_map(|(_, on)| on.iter().copied())
             .collect();
-        self.forest.retain(&live, &self.queues.conversations, &joined);
+        self.forest.retain(&live, &self.queues.conversations(), &joined);
     }
 }
 

@@ -1,10 +1,12 @@
 //! Abort marks that someone asks for (spec 5.4).
 
 use super::Inner;
+use super::stage::{Budget, as_staged};
 use crate::core::finish::live_below;
 use crate::core::reconcile::is_news;
 use crate::core::scope::{Boundaries, Start, live_tasks, reaches_conversation};
-use crate::core::state::Mode;
+use crate::core::state::{Mode, UnfinishedAbort};
+use crate::recovery;
 use crate::scheduler::{AbortReply, Reached};
 use std::rc::Rc;
 use tidehold_session::ids::{ConversationId, TaskId};
@@ -96,16 +98,28 @@ impl Inner {
         let (marked, conversations) = {
             let state = self.state.borrow();
             let marked: Vec<TaskId> = live_tasks(&state, start, boundaries).collect();
-            let queued = state.queues.conversations.iter().copied();
-            let below = queued
-                .filter(|id| *id != conversation && reaches_conversation(&state, *id, start, boundaries))
-                .collect::<Vec<_>>();
+            let mut below = state.queues.conversations();
+            below.retain(|id| *id != conversation && reaches_conversation(&state, *id, start, boundaries));
             (marked, std::iter::once(conversation).chain(below).collect())
         };
+        let (staged, mut budget) = (tx.staged(), Budget::new());
         for id in &marked {
-            let record = self.live(*id).map(|task| task.record);
-            if let Some(record) = record.filter(|record| is_news(record, None)) {
+            let Some(task) = self.live(*id) else { continue };
+            let record = as_staged(&staged, &task.record);
+            if !is_news(&record, None) {
+                continue;
+            }
+            if budget.take(&record) {
                 self.stage_mark(tx, &record, None).await?;
+            } else if let Some(last) = marked.last().copied() {
+                // The passes that follow set the rest; the intent makes all of them one decision.
+                let abort = UnfinishedAbort {
+                    conversation,
+                    boundaries,
+                    last,
+                };
+                recovery::add_abort(tx, abort).await?;
+                break;
             }
         }
         Ok(Reached {

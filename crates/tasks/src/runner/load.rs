@@ -28,7 +28,6 @@ impl Inner {
             for edge in missing {
                 self.load_one(edge).await?;
             }
-            self.state.borrow_mut().resolve();
         }
     }
 
@@ -54,7 +53,7 @@ impl Inner {
         loop {
             let missing = {
                 let state = self.state.borrow();
-                let mut queued = state.queues.conversations.iter();
+                let mut queued = state.queues.inputs.values();
                 queued.find_map(|id| state.forest.missing_above_conversation(*id))
             };
             match missing {
@@ -107,8 +106,8 @@ impl Inner {
                 .session
                 .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
                 .await?;
-            let conversations = page.items.iter().map(|submission| submission.conversation_id);
-            self.state.borrow_mut().queues.conversations.extend(conversations);
+            let inputs = page.items.iter().map(|item| (item.id, item.conversation_id));
+            self.state.borrow_mut().queues.inputs.extend(inputs);
             match page.next {
                 Some(next) => cursor = Some(next),
                 None => break,

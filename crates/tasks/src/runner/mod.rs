@@ -29,6 +29,7 @@ use tidehold_session::ids::TaskId;
 use tidehold_session::{Session, Subscription};
 
 pub(crate) use abort::MarkStrength;
+pub(crate) use stage::as_staged;
 
 /// The scheduler of one open session. Held by its handles and by running invocations.
 pub(crate) struct Inner {

@@ -11,6 +11,7 @@ use crate::recovery::{self, RECOVERY};
 use crate::registry::TaskRegistry;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tidehold_delta::Json;
 use tidehold_session::documents::Scope;
 use tidehold_session::limits::SCAN_PAGE;
 use tidehold_session::records::{TaskRecord, TaskState};
@@ -93,11 +94,13 @@ impl Inner {
             return Ok(());
         }
         self.load().await?;
-        let opens = tx
-            .peek(&RECOVERY, Scope::Session)
-            .await?
-            .map_or(0, |value| recovery::read(&value));
-        self.state.borrow_mut().opens = opens;
+        let stored = tx.peek(&RECOVERY, Scope::Session).await?.unwrap_or(Json::Null);
+        let opens = recovery::read(&stored);
+        {
+            let mut state = self.state.borrow_mut();
+            state.opens = opens;
+            state.aborts = recovery::aborts(&stored);
+        }
         self.count_open(tx, opens).await?;
         for record in interrupted {
             tx.stage_task(record).await?;

@@ -1,7 +1,7 @@
 //! One pass: reconcile commits until nothing follows any more, then one reservation commit for every eligible task.
 
 use super::Inner;
-use super::stage::Budget;
+use super::stage::{Budget, as_staged};
 use crate::core::reconcile::{Reconcile, reconcile};
 use crate::core::reserve::{Reservation, reserve};
 use crate::core::state::Stage;
@@ -88,16 +88,24 @@ impl Inner {
 
     async fn perform_reconcile(&self, tx: &Tx, actions: Vec<Reconcile>) -> Result<(), SessionError> {
         let mut budget = Budget::new();
+        // Withdrawals come first. Nothing else stages a record that is not its own.
+        let mut staged = None;
         for action in actions {
-            let record = match action {
+            let id = match action {
                 Reconcile::Withdraw(conversation) => {
                     self.options.hooks.withdraw_inputs(tx, conversation).await?;
-                    self.state.borrow_mut().queues.conversations.remove(&conversation);
+                    let inputs = &mut self.state.borrow_mut().queues.inputs;
+                    inputs.retain(|_, queued| *queued != conversation);
                     continue;
                 }
-                Reconcile::Mark(id, _) | Reconcile::Finalize(id) => self.live(id).map(|task| task.record),
+                Reconcile::EndAborts => {
+                    recovery::end_aborts(tx).await?;
+                    continue;
+                }
+                Reconcile::Mark(id, _) | Reconcile::Finalize(id) => id,
             };
-            let Some(record) = record else { continue };
+            let Some(task) = self.live(id) else { continue };
+            let record = as_staged(staged.get_or_insert_with(|| tx.staged()), &task.record);
             if !budget.take(&record) {
                 break;
             }

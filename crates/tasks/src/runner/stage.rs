@@ -8,6 +8,7 @@ use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
+use tidehold_session::tx::Staged;
 use tidehold_session::{SessionError, Tx};
 
 /// Bytes a commit may still replace. The first record always fits.
@@ -33,6 +34,13 @@ impl Budget {
         self.left = self.left.saturating_sub(bytes);
         fits
     }
+}
+
+/// The record as its transaction would leave it so far: what others staged there must not be lost. Where they staged
+/// nothing it is the mirror's own, so that its unchanged parts stay shared and nothing is read or decoded again.
+pub(crate) fn as_staged(staged: &Staged, committed: &TaskRecord) -> TaskRecord {
+    let found = staged.tasks.iter().find(|record| record.id == committed.id);
+    found.unwrap_or(committed).clone()
 }
 
 impl Inner {

@@ -6,6 +6,7 @@ use crate::core::state::{Mode, OWN_MEMOS};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
 use crate::recovery;
+use crate::runner::as_staged;
 use crate::task::{Next, Outcome, Task};
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
@@ -100,11 +101,9 @@ impl Access {
             waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
             other => other,
         };
-        tx.stage_task(TaskRecord {
-            state,
-            ..record.as_ref().clone()
-        })
-        .await?;
+        // The callback may have poked or marked this very task.
+        let record = as_staged(&tx.staged(), record);
+        tx.stage_task(TaskRecord { state, ..record }).await?;
         self.progressed(tx).await
     }
 
@@ -126,7 +125,8 @@ impl Access {
         self.inner.load_for(tx).await?;
         let mut missing = Vec::new();
         for target in on {
-            if tx.candidate_task(*target).await?.is_none() {
+            let is_live = self.inner.state.borrow().is_live(*target);
+            if !is_live && tx.candidate_task(*target).await?.is_none() {
                 missing.push(*target);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Log;
 use futures::future::LocalBoxFuture;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -34,6 +35,8 @@ type Handler<K> =
 /// with `external` is parked for the outside.
 pub struct Probe<K: Kind = Plain> {
     pub log: Log,
+    /// How often the scheduler asked for a wake.
+    pub asked: Rc<Cell<usize>>,
     phases: BTreeMap<&'static str, Handler<K>>,
     abort: Option<Handler<K>>,
     migrates: Option<fn(Json) -> Result<Json, String>>,
@@ -44,6 +47,7 @@ impl<K: Kind> Probe<K> {
     pub fn new() -> Self {
         Self {
             log: Log::default(),
+            asked: Rc::default(),
             phases: BTreeMap::new(),
             abort: None,
             migrates: None,
@@ -99,6 +103,7 @@ impl<K: Kind> Task for Probe<K> {
     }
 
     fn wake(&self, checkpoint: &Json) -> Wake {
+        self.asked.set(self.asked.get() + 1);
         match (
             checkpoint.get("at").and_then(Json::as_u64),
             checkpoint.get("external"),

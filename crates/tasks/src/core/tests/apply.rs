@@ -4,7 +4,7 @@ use crate::core::forest::Life;
 use crate::core::state::{Fit, Mode, State};
 use crate::task::Wake;
 use std::rc::Rc;
-use tidehold_session::ids::{ConversationId, Seq, SubmissionId};
+use tidehold_session::ids::{ConversationId, EntryId, Seq, SubmissionId};
 use tidehold_session::publication::{Publication, TaskChange};
 use tidehold_session::records::{InputStatus, SubmissionRecord, SubmissionState, TaskRecord};
 
@@ -92,14 +92,20 @@ fn an_ended_task_leaves_the_mirror_and_stays_in_the_forest() {
 fn queued_inputs_are_noticed_and_documents_alone_change_no_decision() {
     let mut state = world();
     let mut queued = publication([]);
-    queued.submissions.push(Rc::new(SubmissionRecord {
+    let input = |status| SubmissionRecord {
         id: SubmissionId(5),
         conversation_id: ConversationId(1),
         request_id: None,
         content_hash: None,
-        state: SubmissionState::Input(InputStatus::Queued),
-    }));
+        state: SubmissionState::Input(status),
+    };
+    queued.submissions.push(Rc::new(input(InputStatus::Queued)));
     assert!(take(&mut state, &queued, false).relevant);
-    assert!(state.queues.conversations.contains(&ConversationId(1)));
+    assert!(state.queues.conversations().contains(&ConversationId(1)));
+    let mut placed = publication([]);
+    let status = InputStatus::Placed { entry: EntryId(6) };
+    placed.submissions.push(Rc::new(input(status)));
+    assert!(!take(&mut state, &placed, false).relevant);
+    assert!(state.queues.conversations().is_empty(), "known to be empty again");
     assert!(!take(&mut state, &publication([]), false).relevant);
 }

@@ -1,8 +1,9 @@
 use super::world::{completed, failed, id, owned, task, with, world};
-use crate::core::reconcile::Reconcile::{self, Finalize, Mark, Withdraw};
+use crate::core::reconcile::Reconcile::{self, EndAborts, Finalize, Mark, Withdraw};
 use crate::core::reconcile::reconcile;
-use crate::core::state::{Stage, State};
-use tidehold_session::ids::ConversationId;
+use crate::core::scope::Boundaries;
+use crate::core::state::{Stage, State, UnfinishedAbort};
+use tidehold_session::ids::{ConversationId, SubmissionId};
 use tidehold_session::records::{AbortMarkReason, JoinPolicy};
 
 const RESTART: Option<AbortMarkReason> = Some(AbortMarkReason::Restart);
@@ -56,7 +57,7 @@ fn a_held_failure_marks_below_and_a_held_success_waits() {
 }
 
 #[test]
-fn holds_end_in_one_commit_however_deep() {
+fn holds_end_in_one_commit_however_deep_and_from_below() {
     let state = owned(world(), 10, 3);
     let tree = [
         task(2).holding(completed()),
@@ -66,7 +67,7 @@ fn holds_end_in_one_commit_however_deep() {
     ];
     check(
         with(state, tree),
-        [Finalize(id(2)), Finalize(id(3)), Finalize(id(4))],
+        [Finalize(id(4)), Finalize(id(3)), Finalize(id(2))],
     );
 }
 
@@ -145,7 +146,41 @@ fn a_held_failure_of_a_member_is_enough() {
 #[test]
 fn queued_inputs_below_an_intent_are_withdrawn_and_its_own_queue_stays() {
     let mut state = owned(owned(world(), 10, 2), 20, 3);
-    state.queues.conversations.extend([1, 10, 20].map(ConversationId));
+    let queued = [1, 10, 20].map(|id| (SubmissionId(id), ConversationId(id)));
+    state.queues.inputs.extend(queued);
     let tree = [task(2).marked(), task(3).at(10).background().ended(completed())];
     check(with(state, tree), [Withdraw(ConversationId(10))]);
+}
+
+#[test]
+fn an_unfinished_abort_marks_what_it_reached_and_then_ends() {
+    let aborting = |boundaries| {
+        let mut state = owned(world(), 10, 3);
+        state.aborts.push(UnfinishedAbort {
+            conversation: ConversationId(1),
+            boundaries,
+            last: id(6),
+        });
+        let tree = [
+            task(2).running().marked(),
+            task(3).running(),
+            task(4).at(10).background(),
+            task(5).background(),
+            task(6).at(99).ended(completed()),
+            task(7),
+            task(8).restart_marked(),
+        ];
+        with(state, tree)
+    };
+    check(aborting(Boundaries::Background), [Mark(id(3), None), EndAborts]);
+    check(
+        aborting(Boundaries::Ignored),
+        [Mark(id(3), None), Mark(id(4), None), Mark(id(5), None), EndAborts],
+    );
+    let state = aborting(Boundaries::Background);
+    let below = [3, 5, 7].map(|number| state.is_below_intent(id(number)));
+    assert_eq!(below, [true, false, false], "no phase starts before the mark");
+    let mut idle = aborting(Boundaries::Background);
+    idle.tasks.clear();
+    check(idle, []);
 }

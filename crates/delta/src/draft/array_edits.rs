@@ -118,8 +118,16 @@ impl ArrayEdits {
     }
 }
 
+/// Drops the records of a range, without a look at the others: an array that is taken apart element by element may have as
+/// many of them.
 fn forget(elements: &mut LiteMap<usize, Option<Node>>, from: usize, to: usize) {
-    elements.retain(|place, _| !(from..to).contains(place));
+    let place = |index: usize| elements.find_index(&index).unwrap_or_else(|at| at);
+    let (start, end) = (place(from), place(to));
+    if start < end {
+        let mut records = std::mem::take(elements).into_tuple_vec();
+        records.drain(start..end);
+        *elements = LiteMap::from_sorted_store_unchecked(records);
+    }
 }
 
 /// Appends a piece, merged with the last one where both continue each other.
@@ -139,5 +147,31 @@ fn join(pieces: &mut Vec<Piece>, next: Piece) {
         }
         (Some(Piece::Fresh { len }), Piece::Fresh { len: more }) => *len += more,
         _ => pieces.push(next),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ArrayEdits;
+
+    #[test]
+    fn a_splice_forgets_the_records_of_what_it_removes_and_no_other() {
+        let edited = || {
+            let mut edits = ArrayEdits::new(10);
+            for index in [1, 3, 4, 6, 9] {
+                edits.slot(index);
+            }
+            edits
+        };
+        let left = |index, removed| {
+            let mut edits = edited();
+            edits.splice(index, removed, 1);
+            edits.elements.keys().copied().collect::<Vec<_>>()
+        };
+        assert_eq!(left(3, 3), [1, 6, 9]);
+        assert_eq!(left(2, 5), [1, 9]);
+        assert_eq!(left(5, 1), [1, 3, 4, 6, 9]);
+        assert_eq!(left(4, 0), [1, 3, 4, 6, 9]);
+        assert_eq!(left(0, 10), [] as [usize; 0]);
     }
 }

@@ -1,6 +1,5 @@
 //! Which waits a task may commit (spec 5.5).
 
-use crate::core::finish::live_below;
 use crate::core::forest::Forest;
 use crate::core::state::State;
 use crate::fault::WaitRejection;
@@ -32,55 +31,53 @@ pub fn check(
     }
 }
 
-/// A path from the waiting task over its targets back to itself. Edges lead from a task to what it waits for durably and
-/// to its live ordinary owned work, which holds it; each task is visited once.
+/// A path from the waiting task over one of its targets back to itself. Edges lead from a task to what it waits for durably
+/// and to its live ordinary owned work, which holds it. They are followed backwards, since what is above a task is known
+/// where it stands and what is below it is not; each task is visited once.
 fn cycle(state: &State, forest: &Forest, id: TaskId, on: &[TaskId]) -> Option<Vec<TaskId>> {
-    let mut came_from: LiteMap<TaskId, TaskId> = LiteMap::new_vec();
-    let mut open: Vec<TaskId> = Vec::new();
-    let mut reach = |from: TaskId, to: TaskId, open: &mut Vec<TaskId>| {
-        came_from.entry(to).or_insert_with(|| {
-            open.push(to);
-            from
-        });
-    };
-    for target in on {
-        reach(id, *target, &mut open);
-    }
+    let waiters = waiters(state);
+    // From each visited task the next one towards `id`.
+    let mut towards: LiteMap<TaskId, TaskId> = LiteMap::new_vec();
+    towards.insert(id, id);
+    let mut open = vec![id];
     while let Some(task) = open.pop() {
-        if task == id {
-            return Some(path(&came_from, id));
+        if on.contains(&task) {
+            return Some(path(&towards, id, task));
         }
-        if !forest.is_live(task) {
-            continue;
-        }
-        for target in targets(state, forest, task) {
-            reach(task, target, &mut open);
+        let waiting = waiters.get(&task).into_iter().flatten().copied();
+        for from in forest.ordinary_owners(task).chain(waiting) {
+            if forest.is_live(from) && !towards.contains_key(&from) {
+                towards.insert(from, task);
+                open.push(from);
+            }
         }
     }
     None
 }
 
-fn targets(state: &State, forest: &Forest, task: TaskId) -> Vec<TaskId> {
-    let mut targets: Vec<TaskId> = live_below(forest, task).collect();
-    if let Some(record) = state.record(task)
-        && let TaskState::Waiting { on, .. } = &record.state
-        && !record.abort_requested
-    {
-        targets.extend(on);
-    }
-    targets
-}
-
-fn path(came_from: &LiteMap<TaskId, TaskId>, id: TaskId) -> Vec<TaskId> {
-    let mut path = vec![id];
-    let mut at = id;
-    while let Some(from) = came_from.get(&at) {
-        path.push(*from);
-        at = *from;
-        if at == id {
-            break;
+/// Who waits durably for a task. An abort mark ends a wait.
+fn waiters(state: &State) -> LiteMap<TaskId, Vec<TaskId>> {
+    let mut waiters: LiteMap<TaskId, Vec<TaskId>> = LiteMap::new_vec();
+    for (id, task) in &state.tasks {
+        if let TaskState::Waiting { on, .. } = &task.record.state
+            && !task.record.abort_requested
+        {
+            for target in on {
+                waiters.entry(*target).or_default().push(*id);
+            }
         }
     }
-    path.reverse();
+    waiters
+}
+
+fn path(towards: &LiteMap<TaskId, TaskId>, id: TaskId, target: TaskId) -> Vec<TaskId> {
+    let mut path = vec![id, target];
+    let mut at = target;
+    while at != id
+        && let Some(next) = towards.get(&at)
+    {
+        at = *next;
+        path.push(at);
+    }
     path
 }

@@ -1,8 +1,12 @@
 use super::world::{Build, completed, id, ids, owned, task, with, world};
+use crate::core::finish::live_below;
 use crate::core::state::State;
 use crate::core::waits::check as judge;
 use crate::fault::WaitRejection;
+use std::collections::BTreeSet;
+use tidehold_session::ids::TaskId;
 use tidehold_session::records::JoinPolicy::{self, AllSettled, FailFast};
+use tidehold_session::records::TaskState;
 
 #[track_caller]
 fn check(state: State, on: &[u64], policy: JoinPolicy, expected: Result<(), WaitRejection>) {
@@ -75,4 +79,103 @@ fn an_owner_that_holds_the_waiter_closes_a_cycle_unless_the_waiter_is_background
 fn an_abort_mark_ends_a_wait_and_its_edges() {
     let state = running([task(3).waiting(&[2], AllSettled, None).marked()]);
     check(state, &[3], AllSettled, Ok(()));
+}
+
+/// What a task waits for and what holds it, by the words of the specification.
+fn edges(state: &State, from: TaskId) -> Vec<TaskId> {
+    let Some(record) = state.record(from) else {
+        return Vec::new();
+    };
+    let mut edges: Vec<TaskId> = live_below(&state.forest, from).collect();
+    if let TaskState::Waiting { on, .. } = &record.state
+        && !record.abort_requested
+    {
+        edges.extend(on);
+    }
+    edges
+}
+
+fn leads_back(state: &State, id: TaskId, on: &[TaskId]) -> bool {
+    let (mut open, mut seen) = (on.to_vec(), BTreeSet::new());
+    while let Some(task) = open.pop() {
+        if task == id {
+            return true;
+        }
+        if seen.insert(task) {
+            open.extend(edges(state, task));
+        }
+    }
+    false
+}
+
+/// A forest of 12 tasks in two levels of conversations, with random owners, waits and ends.
+fn random_world(random: &mut impl FnMut(u64) -> u64) -> State {
+    let mut state = world();
+    for number in 2..=13 {
+        let mut build = task(number);
+        if number > 4 {
+            let owner = 3 + random(number - 3);
+            match random(3) {
+                0 => {
+                    build = build
+                        .of(owner)
+                        .at(state.forest.node(id(owner)).map_or(1, |n| n.conversation.0))
+                }
+                1 => {
+                    state = owned(state, 100 + number, owner);
+                    build = build.at(100 + number);
+                    if random(3) == 0 {
+                        build = build.background();
+                    }
+                }
+                _ => {}
+            }
+        }
+        build = match random(4) {
+            0 => build.ended(completed()),
+            1 => build.running(),
+            _ => build.waiting(&[2 + random(12), 2 + random(12)], AllSettled, None),
+        };
+        if random(5) == 0 {
+            build = build.marked();
+        }
+        state = with(state, [build]);
+    }
+    with(state, [])
+}
+
+#[test]
+fn a_wait_is_refused_exactly_when_it_leads_back() {
+    let mut seed = 1u64;
+    let mut random = move |below: u64| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let (mut cycles, mut fine) = (0, 0);
+    for _ in 0..2_000 {
+        let state = random_world(&mut random);
+        let id = id(2 + random(12));
+        if !state.is_live(id) {
+            continue;
+        }
+        let on = ids(&[2 + random(12), 2 + random(12)]);
+        match judge(&state, &state.forest, id, &on, AllSettled, |_| true) {
+            Ok(()) => {
+                assert!(!leads_back(&state, id, &on), "{id} on {on:?}");
+                fine += 1;
+            }
+            Err(WaitRejection::Cycle(path)) => {
+                assert_eq!((path.first(), path.last()), (Some(&id), Some(&id)));
+                assert!(on.contains(&path[1]));
+                for step in path[1..].windows(2) {
+                    assert!(edges(&state, step[0]).contains(&step[1]), "{path:?}");
+                }
+                cycles += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(cycles > 100 && fine > 100, "{cycles} {fine}");
 }

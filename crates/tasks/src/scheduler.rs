@@ -1,6 +1,7 @@
 //! The scheduler's public handle (spec 5.4).
 
 use crate::core::inspect::inspect;
+use crate::core::sabotage::Sabotage;
 use crate::core::scope::{Boundaries, Start};
 use crate::core::state::{POKES, Stage, pokes};
 use crate::core::{reserve::Readiness, reserve::readiness};
@@ -201,7 +202,10 @@ impl Scheduler {
             };
             let answers = match &task.record.state {
                 TaskState::Running { .. } => true,
-                TaskState::Pending { .. } => !task.will_run(),
+                TaskState::Pending { .. } => {
+                    let lost = self.0.state.borrow().sabotaged(Sabotage::LostPokes);
+                    !(task.will_run() || (lost && task.wake.is_none()))
+                }
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
                 TaskState::Completing { .. } | TaskState::Terminal { .. } => false,
             };

@@ -395,6 +395,53 @@ fn a_poked_task_is_not_lost_in_a_crash() {
     assert_eq!(bench.log(), [format!("parked {id}")], "it runs again");
 }
 
+#[test]
+fn a_poke_counts_until_the_task_has_moved_on_or_waits_again() {
+    // Woken, it looks for some time, and then waits again.
+    let probe = Probe::new().phase("parked", |_, runtime: Rt| async move {
+        runtime.sleep(runtime.now() + 100).await?;
+        loop {
+            runtime.poked().await?;
+        }
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "parked", "external": true } }));
+    bench.runtime.advance(100);
+    let mut bench = bench.restart();
+    assert_eq!(bench.last_alarm(), None);
+    let poke = |bench: &mut Bench| {
+        let scheduler = bench.scheduler.clone();
+        bench.run(async move { scheduler.poke(id).await }).unwrap();
+        bench.settle();
+    };
+    poke(&mut bench);
+    assert_eq!(bench.status(id), "running");
+    assert!(
+        bench.last_alarm().is_some(),
+        "a crash from here on would lose the look"
+    );
+    let mut bench = bench.restart();
+    assert_eq!(
+        bench.last_alarm(),
+        Some(bench.now()),
+        "it was started and did not answer"
+    );
+    bench.scheduler.on_alarm();
+    bench.runtime.advance(100);
+    assert_eq!(bench.last_alarm(), None, "it waits again");
+    let mut bench = bench.restart();
+    assert_eq!(bench.last_alarm(), None);
+    assert_eq!(bench.scheduler.opens_without_progress(), 0);
+    poke(&mut bench);
+    bench.runtime.advance(100);
+    poke(&mut bench);
+    assert_eq!(
+        bench.last_alarm(),
+        None,
+        "a poke while it waits is answered by waiting on"
+    );
+}
+
 impl Bench {
     fn abort_outcome(&mut self, id: TaskId) -> &'static TaskOutcome {
         self.abort(id);

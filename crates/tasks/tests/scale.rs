@@ -190,7 +190,6 @@ fn a_task_that_starts_without_a_write_starts_like_any_other() {
     assert_eq!((bench.status(plain), bench.status(poked)), ("running", "running"));
     bench.scheduler.resume();
     bench.settle();
-    assert!(bench.record(poked).memos.is_empty(), "its start answers the poke");
     let replaced = parks(&bench.log);
     bench.registry.install(Rc::new(replaced));
     assert_eq!(outcome_name(&bench.outcome(plain)), "completed");

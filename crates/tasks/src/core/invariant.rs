@@ -1,6 +1,6 @@
 //! "Unsettled, unblocked, non-external work has a wake" (invariant 6), stated independently of how the wake is computed.
 
-use crate::core::state::{LiveTask, State, pokes};
+use crate::core::state::{LiveTask, State, unanswered};
 use crate::task::Wake;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
@@ -43,15 +43,15 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
         // The end of all it waits for, or a poke, makes it ready before its time.
         TaskState::Waiting { on, until, .. } => match until {
             Some(until) if on.iter().any(|on| state.is_live(*on)) => Some((id, future(*until))),
-            Some(until) if on.is_empty() && pokes(&task.record) == 0 => Some((id, future(*until))),
+            Some(until) if on.is_empty() && unanswered(&task.record) == 0 => Some((id, future(*until))),
             Some(_) => Some((id, None)),
             None => (!on.iter().any(|on| state.is_live(*on))).then_some((id, None)),
         },
-        TaskState::Pending { .. } if pokes(&task.record) > 0 => Some((id, None)),
+        TaskState::Pending { .. } if unanswered(&task.record) > 0 => Some((id, None)),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Some((id, None)),
             Some(Wake::At(at)) => Some((id, future(at))),
-            Some(Wake::External) => None,
+            Some(Wake::External) => (unanswered(&task.record) > 0).then_some((id, None)),
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::core::sabotage::Sabotage;
 use crate::core::set::Set;
-use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
+use crate::core::state::{Fit, LiveTask, Mode, State, unanswered};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
 use tidehold_session::host::Millis;
@@ -90,7 +90,7 @@ pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
         TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until, now),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Readiness::Ready,
-            _ if pokes(&task.record) > 0 => Readiness::Ready,
+            _ if unanswered(&task.record) > 0 => Readiness::Ready,
             Some(Wake::At(at)) => until_or_ready(state, at, now),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
             Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
@@ -109,7 +109,7 @@ fn waiting_readiness(
 ) -> Readiness {
     let sleeps = on.is_empty() && until.is_some();
     let joined = !sleeps && !on.iter().any(|id| state.is_live(*id));
-    if joined || (sleeps && pokes(&task.record) > 0) {
+    if joined || (sleeps && unanswered(&task.record) > 0) {
         return Readiness::Ready;
     }
     until.map_or(Readiness::Parked, |until| until_or_ready(state, until, now))

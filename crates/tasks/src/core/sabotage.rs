@@ -18,6 +18,8 @@ pub enum Sabotage {
     NoDeadlines,
     /// A task ends while its owned work is live.
     NoHold,
+    /// A poke is taken as needless when the definition cannot be asked.
+    LostPokes,
 }
 
 impl State {

@@ -104,16 +104,35 @@ pub struct UnfinishedAbort {
     pub last: TaskId,
 }
 
-/// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it; the
-/// reservation that answers it removes it.
+/// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it.
 pub const POKES: &str = "tidehold.pokes";
+
+/// Name of the memo that says how many of them are answered: the task committed a state, or waits again, with knowledge of
+/// them. A start alone is no answer, since a crash would lose what it was started for.
+const ANSWERED: &str = "tidehold.answered";
 
 /// Memo names that start with this are the scheduler's own.
 pub const OWN_MEMOS: &str = "tidehold.";
 
-/// Unanswered pokes of a record.
+fn count(record: &TaskRecord, memo: &str) -> u64 {
+    record.memos.get(memo).and_then(Json::as_u64).unwrap_or(0)
+}
+
+/// All pokes of a record so far.
 pub fn pokes(record: &TaskRecord) -> u64 {
-    record.memos.get(POKES).and_then(Json::as_u64).unwrap_or(0)
+    count(record, POKES)
+}
+
+/// Pokes that still have to wake it.
+pub fn unanswered(record: &TaskRecord) -> u64 {
+    pokes(record).saturating_sub(count(record, ANSWERED))
+}
+
+/// Takes note that the task knows of its first `seen` pokes.
+pub fn answer(record: &mut TaskRecord, seen: u64) {
+    if seen > count(record, ANSWERED) {
+        record.memos.insert(ANSWERED, seen.into());
+    }
 }
 
 impl State {

@@ -4,7 +4,7 @@ use crate::core::plan::Plan;
 use crate::core::reserve::{Readiness, readiness};
 use crate::core::sabotage::Sabotage;
 use crate::core::set::Set;
-use crate::core::state::{LiveTask, State};
+use crate::core::state::{LiveTask, State, unanswered};
 use crate::recovery::backoff;
 use crate::task::Wake;
 use tidehold_session::host::Millis;
@@ -62,8 +62,9 @@ fn due_one(state: &State, holding: &Set<TaskId>, id: TaskId, task: &LiveTask, no
     match &task.record.state {
         TaskState::Running { .. } if task.invocation.is_some() => match task.wake {
             Some(Wake::At(at)) if at > now => Some(DueOne::At(at)),
-            Some(Wake::External) => None,
-            None | Some(Wake::Now | Wake::At(_)) => Some(DueOne::Now),
+            // A poke must not be lost with the memory before the task has looked after it.
+            Some(Wake::External) if unanswered(&task.record) == 0 => None,
+            None | Some(_) => Some(DueOne::Now),
         },
         _ => match readiness(state, task, now) {
             Readiness::Ready => Some(DueOne::Now),

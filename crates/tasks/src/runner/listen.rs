@@ -4,7 +4,7 @@ use super::Inner;
 use super::assess::assess;
 use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
-use crate::core::state::{Mode, Stage};
+use crate::core::state::{Mode, Stage, pokes};
 use crate::erased::ErasedTask;
 use crate::limits::EDGE_SLACK;
 use std::rc::Rc;
@@ -54,16 +54,18 @@ impl Inner {
 
     /// Starts an invocation. Its first step waits for its turn on the line.
     pub(super) fn start(self: &Rc<Self>, id: TaskId, mode: Mode, definition: Rc<dyn ErasedTask>) {
-        let conversation = {
+        let (conversation, pokes) = {
             let mut state = self.state.borrow_mut();
             let Some(task) = state.tasks.get_mut(&id) else {
                 return;
             };
             task.invocation = Some(mode);
             task.recovered = false;
-            task.record.conversation_id
+            (task.record.conversation_id, pokes(&task.record))
         };
         let invocation = Invocation::new(id, conversation, mode, definition);
+        // Its code looks around when it starts: only later pokes are news.
+        invocation.seen_pokes.set(pokes);
         self.invocations.borrow_mut().insert(id, Rc::clone(&invocation));
         self.session.spawn(Rc::clone(self).drive(invocation));
     }

@@ -1,7 +1,7 @@
 //! Staging task records in the scheduler's own transactions.
 
 use super::Inner;
-use crate::core::state::{Fit, Mode, POKES, pokes};
+use crate::core::state::{Fit, Mode};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
 use std::rc::Rc;
@@ -130,14 +130,11 @@ impl Inner {
                 None => return Ok(()),
             },
         };
-        let is_running = matches!(record.state, TaskState::Running { .. });
-        if is_running && record.version == task.record.version && pokes(&record) == 0 {
+        if record.version == task.record.version && matches!(record.state, TaskState::Running { .. }) {
             self.start(id, mode, definition);
             return Ok(());
         }
         record.state = TaskState::Running { checkpoint };
-        // This start answers the pokes so far.
-        record.memos.remove(POKES);
         self.starting.borrow_mut().insert(id, definition);
         tx.stage_task(record).await
     }

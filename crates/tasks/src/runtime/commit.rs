@@ -2,7 +2,7 @@
 
 use super::{Access, Runtime};
 use crate::core::finish::{candidate, ending};
-use crate::core::state::{Mode, OWN_MEMOS};
+use crate::core::state::{Mode, OWN_MEMOS, answer};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
 use crate::recovery;
@@ -102,9 +102,24 @@ impl Access {
             other => other,
         };
         // The callback may have poked or marked this very task.
-        let record = as_staged(&tx.staged(), record);
+        let mut record = as_staged(&tx.staged(), record);
+        answer(&mut record, self.invocation.seen_pokes.get());
         tx.stage_task(TaskRecord { state, ..record }).await?;
         self.progressed(tx).await
+    }
+
+    /// The task looked after its pokes, changed nothing and waits again.
+    pub(super) fn answer_pokes(self: &Rc<Self>) -> LocalBoxFuture<'static, Result<(), TaskFault>> {
+        let access = Rc::clone(self);
+        self.commit(Box::new(move |tx, record| {
+            Box::pin(async move {
+                let mut record = record.as_ref().clone();
+                answer(&mut record, access.invocation.seen_pokes.get());
+                tx.stage_task(record).await?;
+                access.progressed(&tx).await?;
+                Ok(None)
+            })
+        }))
     }
 
     /// The session makes progress: opens no longer count against it.

@@ -1,7 +1,7 @@
 //! Waits held in memory, for as long as the invocation lives and is not told to stop.
 
 use super::{Runtime, SettledTask};
-use crate::core::state::pokes;
+use crate::core::state::{pokes, unanswered};
 use crate::fault::TaskFault;
 use crate::runner::MarkStrength;
 use crate::task::Task;
@@ -41,24 +41,26 @@ impl<T: Task> Runtime<T> {
     }
 
     /// Resolves at the next poke since the invocation began or this last resolved, so that code which looks for what it
-    /// waits for and then waits again misses none.
+    /// waits for and then waits again misses none. Earlier pokes are answered thereby: after a crash they do not start the
+    /// task again.
     pub async fn poked(&self) -> Result<(), TaskFault> {
+        let invocation = &self.access.invocation;
         loop {
             self.access.check()?;
-            let count = self
-                .access
-                .inner
-                .live(self.task_id())
-                .map_or(0, |task| pokes(&task.record));
-            if count > self.access.invocation.seen_pokes.get() {
-                self.access.invocation.seen_pokes.set(count);
+            // Before the look, so that no poke falls in between.
+            let notice = invocation.next_poke();
+            let record = self.access.inner.live(self.task_id()).map(|task| task.record);
+            let count = record.as_deref().map_or(0, pokes);
+            if count > invocation.seen_pokes.get() {
+                invocation.seen_pokes.set(count);
                 return Ok(());
             }
+            if record.as_deref().is_some_and(|record| unanswered(record) > 0) {
+                // Refused after an abort mark or a close, of which the wait below tells.
+                drop(self.access.answer_pokes().await);
+            }
             // A cancelled notice means that the session is over, which the next check tells.
-            let _notice = self
-                .access
-                .unless_signalled(self.access.invocation.next_poke())
-                .await?;
+            let _notice = self.access.unless_signalled(notice).await?;
         }
     }
 }

@@ -2,17 +2,20 @@
 
 use super::model::Model;
 use super::random::Random;
-use crate::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create};
+use crate::{
+    JoinPolicy, Migration, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
+};
 use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::FromJson;
+use tidehold_delta::{ConvertError, FromJson, Json};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationOwnership, TaskRecord};
 use tidehold_session::{SessionError, Tx};
 
+/// Versions differ in nothing else.
 #[derive(Clone)]
-pub struct Actor(pub Rc<Model>);
+pub struct Actor<const V: u32>(pub Rc<Model>);
 
 #[derive(Serialize, FromJson)]
 pub struct Fate {
@@ -60,9 +63,9 @@ impl Drop for Active {
     }
 }
 
-impl Task for Actor {
+impl<const V: u32> Task for Actor<V> {
     const NAME: &'static str = "actor";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = V;
     type Input = Fate;
     type Checkpoint = Point;
     type Outcome = String;
@@ -121,9 +124,14 @@ impl Task for Actor {
             _ => runtime.finish(Outcome::aborted()).await,
         }
     }
+
+    fn migrate(&self, input: Json, checkpoint: Json, _: u32) -> Option<Migration<Self>> {
+        let read = || Ok::<_, ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
+        Some(read().map_err(|error| error.to_string()))
+    }
 }
 
-impl Actor {
+impl<const V: u32> Actor<V> {
     async fn spawn(&self, fate: &Fate, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
         let (actor, mut random, depth) = (self.clone(), Random::at(fate.seed, 500), fate.depth);
         runtime

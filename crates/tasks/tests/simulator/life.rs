@@ -3,7 +3,7 @@
 use super::actor::{Actor, Fate};
 use super::model::Model;
 use crate::core::sabotage::Sabotage;
-use crate::{AbortScope, Alarm, Scheduler, SchedulerOptions, TaskOptions, TaskRegistry, create};
+use crate::{AbortScope, Alarm, Scheduler, SchedulerOptions, Task, TaskOptions, TaskRegistry, create};
 use std::cell::Cell;
 use std::future::Future;
 use std::rc::Rc;
@@ -32,8 +32,25 @@ pub struct Life {
     model: Rc<Model>,
     alarm: Rc<Clock>,
     sabotage: Sabotage,
+    registry: TaskRegistry,
+    deployed: Deployed,
     _subscription: Subscription,
 }
+
+/// The installed version of the actor's definition, if any.
+pub type Deployed = Option<u32>;
+
+fn install(registry: &TaskRegistry, model: &Rc<Model>, deployed: Deployed) {
+    let model = Rc::clone(model);
+    match deployed {
+        None => registry.remove(Actor::<1>::NAME),
+        Some(1) => registry.install(Rc::new(Actor::<1>(model))),
+        Some(2) => registry.install(Rc::new(Actor::<2>(model))),
+        Some(_) => registry.install(Rc::new(Actor::<LATEST>(model))),
+    }
+}
+
+pub const LATEST: u32 = 3;
 
 impl Life {
     pub fn begin(
@@ -42,6 +59,7 @@ impl Life {
         alarm: Rc<Clock>,
         now: u64,
         sabotage: Sabotage,
+        deployed: Deployed,
     ) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, 3);
         let storage = Rc::new(Countdown::new(storage));
@@ -49,15 +67,15 @@ impl Life {
         let committed = Rc::clone(&model);
         let subscription = session.subscribe_commits(move |publication| committed.publish(publication));
         let registry = TaskRegistry::new();
-        registry.install(Rc::new(Actor(Rc::clone(&model))));
+        install(&registry, &model, deployed);
         // No timer in memory for parked tasks: only the alarm brings them back.
         let options = SchedulerOptions {
             alarm: alarm.clone(),
             timer_horizon_ms: 0,
             ..SchedulerOptions::default()
         };
-        let opening = session.clone();
-        let scheduler = runtime.run(async move { Scheduler::open(&opening, registry, options).await });
+        let (opening, known) = (session.clone(), registry.clone());
+        let scheduler = runtime.run(async move { Scheduler::open(&opening, known, options).await });
         let scheduler = scheduler.expect("open settles").expect("open succeeds");
         scheduler.0.state.borrow_mut().sabotage = sabotage;
         Self {
@@ -68,6 +86,8 @@ impl Life {
             model,
             alarm,
             sabotage,
+            registry,
+            deployed,
             _subscription: subscription,
         }
     }
@@ -89,6 +109,7 @@ impl Life {
             model,
             alarm,
             sabotage,
+            deployed,
             session,
             scheduler,
             ..
@@ -98,7 +119,14 @@ impl Life {
         let survivor = storage.inner().reopen();
         let (tasks, conversations) = stored(&survivor);
         model.restart(tasks, conversations);
-        Self::begin(survivor, model, alarm, now, sabotage)
+        Self::begin(survivor, model, alarm, now, sabotage, deployed)
+    }
+
+    /// Another definition from here on; the next life starts with it.
+    pub fn deploy(&mut self, deployed: Deployed) {
+        self.deployed = deployed;
+        install(&self.registry, &self.model, deployed);
+        self.settle();
     }
 
     /// Lets a commit fail: the `commits`-th from now, before or after it was stored.
@@ -107,7 +135,7 @@ impl Life {
     }
 
     pub fn create(&mut self, seed: u64) {
-        let (session, actor) = (self.session.clone(), Actor(Rc::clone(&self.model)));
+        let (session, actor) = (self.session.clone(), Actor::<1>(Rc::clone(&self.model)));
         self.call(async move {
             let created = session.commit(async move |tx: Tx| {
                 if tx.conversation(ROOT_CONVERSATION_ID).await?.is_none() {
@@ -142,8 +170,12 @@ impl Life {
 
     pub fn poke(&mut self, id: TaskId) {
         self.model.poke(id);
-        let scheduler = self.scheduler.clone();
-        self.call(async move { drop(scheduler.poke(id).await) });
+        let (scheduler, model) = (self.scheduler.clone(), Rc::clone(&self.model));
+        self.call(async move {
+            if scheduler.poke(id).await.is_ok_and(|live| live) {
+                model.poke_taken(id);
+            }
+        });
     }
 
     pub fn resume_by_call(&mut self) {

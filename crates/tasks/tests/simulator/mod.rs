@@ -1,5 +1,5 @@
 //! The simulator: random trees of tasks with effects, a virtual clock, an alarm that is the only thing to survive, crashes
-//! at any storage commit. It checks the invariants against a model of its own, and must notice each broken decision.
+//! at any storage commit, deploys that remove the definition or change its version. It checks the invariants against a model of its own, and must notice each broken decision.
 //!
 //! It is compiled into the crate's unit tests, where decisions can be broken on purpose.
 
@@ -72,6 +72,11 @@ fn an_early_start_is_noticed() {
 #[test]
 fn a_forgotten_deadline_is_noticed() {
     notices(Sabotage::NoDeadlines);
+}
+
+#[test]
+fn a_lost_poke_is_noticed() {
+    notices(Sabotage::LostPokes);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::publication::Publication;
-use tidehold_session::records::{ConversationRecord, TaskRecord};
+use tidehold_session::records::{ConversationRecord, TaskRecord, TaskState};
 
 /// Everything ever committed, and every breach.
 #[derive(Default)]
@@ -18,6 +18,10 @@ struct Inner {
     /// Tasks of which a phase ran since the last crash.
     warm: BTreeSet<TaskId>,
     poked: BTreeSet<TaskId>,
+    /// Poked since a handler of theirs last started; the call has not returned.
+    poking: BTreeSet<TaskId>,
+    /// The same, and the poke was taken: they must run.
+    owed: BTreeSet<TaskId>,
     /// Live at a crash and meant to be abandoned by it.
     abandoned: BTreeSet<TaskId>,
     /// Effects done since the last crash.
@@ -112,6 +116,7 @@ impl Model {
         model.active.clear();
         model.warm.clear();
         model.effects.clear();
+        model.poking.clear();
         model.owners.extend(
             conversations
                 .into_iter()
@@ -145,6 +150,8 @@ impl Model {
     /// A handler starts.
     pub fn enter(&self, id: TaskId) {
         let mut model = self.0.borrow_mut();
+        model.poking.remove(&id);
+        model.owed.remove(&id);
         if !model.active.insert(id) {
             model.breach(format!("two invocations of task {id}"));
         }
@@ -197,7 +204,29 @@ impl Model {
     }
 
     pub fn poke(&self, id: TaskId) {
-        self.0.borrow_mut().poked.insert(id);
+        let mut model = self.0.borrow_mut();
+        model.poked.insert(id);
+        model.poking.insert(id);
+    }
+
+    pub fn poke_taken(&self, id: TaskId) {
+        let mut model = self.0.borrow_mut();
+        if model.poking.remove(&id) {
+            model.owed.insert(id);
+        }
+    }
+
+    /// Nothing will run by itself any more: whoever was poked has run.
+    pub fn at_rest(&self) {
+        let mut model = self.0.borrow_mut();
+        let parked = |id: &TaskId| {
+            let task = model.tasks.get(id);
+            task.is_some_and(|task| matches!(task.state, TaskState::Pending { .. }))
+        };
+        let lost: Vec<TaskId> = model.owed.iter().copied().filter(parked).collect();
+        if !lost.is_empty() {
+            model.breach(format!("pokes of {lost:?} are lost"));
+        }
     }
 
     /// Nothing can run at this instant: what had to flow down has.

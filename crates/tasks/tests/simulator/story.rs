@@ -1,6 +1,6 @@
 //! One seed's story: calls, time and crashes in random order, then an undisturbed end.
 
-use super::life::{Clock, Life};
+use super::life::{Clock, LATEST, Life};
 use super::model::Model;
 use super::random::Random;
 use crate::AbortScope;
@@ -16,6 +16,7 @@ pub struct Tally {
     pub crashes: u64,
     pub aborts: u64,
     pub pokes: u64,
+    pub deploys: u64,
     pub breaches: Vec<String>,
 }
 
@@ -25,6 +26,7 @@ impl Tally {
         self.crashes += other.crashes;
         self.aborts += other.aborts;
         self.pokes += other.pokes;
+        self.deploys += other.deploys;
     }
 }
 
@@ -34,7 +36,7 @@ pub fn tell(seed: u64, sabotage: Sabotage) -> Tally {
     let mut random = Random::new(seed);
     let (model, alarm) = (Rc::new(Model::default()), Rc::new(Clock::default()));
     let storage = MemoryStorage::new("simulated");
-    let mut life = Life::begin(storage, Rc::clone(&model), alarm, 1_000_000, sabotage);
+    let mut life = Life::begin(storage, Rc::clone(&model), alarm, 1_000_000, sabotage, Some(1));
     let mut tally = Tally::default();
     life.create(random.seed());
     for _ in 0..EVENTS {
@@ -52,6 +54,7 @@ pub fn tell(seed: u64, sabotage: Sabotage) -> Tally {
         }
     }
     life = life.crash();
+    life.deploy(Some(LATEST));
     end(&mut life, &model);
     tally.tasks = model.count() as u64;
     tally.breaches = model.breaches();
@@ -61,7 +64,16 @@ pub fn tell(seed: u64, sabotage: Sabotage) -> Tally {
 fn happen(life: &mut Life, model: &Model, random: &mut Random, tally: &mut Tally) {
     let live = model.live();
     match random.below(100) {
-        0..50 => life.advance(random.below(1_000)),
+        0..45 => life.advance(random.below(1_000)),
+        45..50 => {
+            tally.deploys += 1;
+            life.deploy(
+                random
+                    .pick(&[None, Some(1), Some(2), Some(LATEST)])
+                    .copied()
+                    .flatten(),
+            );
+        }
         50..58 => life.advance(random.below(30_000)),
         58..70 => {
             let fault = if random.percent(50) {
@@ -105,7 +117,10 @@ fn end(life: &mut Life, model: &Model) {
         }
         match life.until_alarm() {
             Some(distance) => life.advance(distance),
-            None => live.iter().for_each(|id| life.poke(*id)),
+            None => {
+                model.at_rest();
+                live.iter().for_each(|id| life.poke(*id));
+            }
         }
         life.advance(100);
     }

@@ -57,6 +57,14 @@ fn parked_work_wakes_at_its_time_or_not_at_all() {
     check(with(world(), [task(2).running().wake(Wake::External)]), None);
     check(with(world(), [task(2).recovered().wake(Wake::External)]), None);
     check(
+        with(world(), [task(2).running().wake(Wake::External).poked()]),
+        Some(NOW + WATCHDOG),
+    );
+    check(
+        with(world(), [task(2).running().wake(Wake::At(NOW + 77)).poked()]),
+        Some(NOW + 77),
+    );
+    check(
         with(world(), [task(2).wake(Wake::External)]),
         Some(NOW + WATCHDOG),
     );

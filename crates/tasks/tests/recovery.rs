@@ -8,15 +8,13 @@
 
 mod support;
 
-use futures::channel::oneshot;
 use std::cell::RefCell;
 use std::rc::Rc;
 use support::*;
-use tidehold_delta::{Json, json};
+use tidehold_delta::json;
+use tidehold_session::Session;
 use tidehold_session::ids::{Seq, TaskId};
 use tidehold_session::records::{AbortMarkReason, TaskOutcome};
-use tidehold_session::storage::Storage;
-use tidehold_session::{Session, SessionError};
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
 
@@ -155,98 +153,6 @@ fn an_abort_resumes_in_its_stage_after_any_crash() {
     }
 }
 
-#[test]
-fn closing_writes_no_outcome_and_the_task_goes_on_after_reopening() {
-    let mut bench = Bench::new(stuck());
-    let id = bench.create(json!({}));
-    bench.settle();
-    let (session, scheduler) = (bench.session.clone(), bench.scheduler.clone());
-    bench.run(async move {
-        session.close().await.unwrap();
-        scheduler.join_invocations().await;
-    });
-    let mut bench = bench.restart();
-    let record = bench.record(id);
-    assert_eq!((status(&record), record.abort_requested), ("pending", false));
-    bench.log.borrow_mut().clear();
-    bench.scheduler.resume();
-    bench.settle();
-    assert_eq!(bench.log(), [format!("second {id}")]);
-}
-
-/// Closes while a slow commit holds the line, with `meanwhile` called before the close begins.
-fn close_behind_a_slow_commit(bench: &mut Bench, meanwhile: impl FnOnce() + 'static) {
-    let (session, host) = (bench.session.clone(), bench.runtime.host());
-    let (release, hold) = oneshot::channel::<()>();
-    bench.run(async move {
-        let slow = session.commit(async move |_| {
-            hold.await.unwrap();
-            Ok::<(), SessionError>(())
-        });
-        let script = async {
-            host.sleep_until(host.now() + 1).await;
-            meanwhile();
-            host.sleep_until(host.now() + 1).await;
-            let (closed, ()) = futures::join!(session.close(), async { release.send(()).unwrap() });
-            closed.unwrap();
-        };
-        let (slow, ()) = futures::join!(slow, script);
-        slow.unwrap();
-    });
-    bench.settle();
-}
-
-/// `first` commits `second` and returns in its own way once the gate opens.
-fn gated(gate: oneshot::Receiver<()>, throws: bool) -> Probe {
-    let gate = RefCell::new(Some(gate));
-    stuck().phase("first", move |_, runtime: Rt| {
-        let gate = gate.borrow_mut().take();
-        async move {
-            runtime.advance(json!({ "phase": "second" })).await?;
-            if let Some(gate) = gate {
-                gate.await.unwrap();
-            }
-            if throws {
-                Err(TaskFault::Failed("thrown".into()))
-            } else {
-                Ok(())
-            }
-        }
-    })
-}
-
-#[test]
-fn a_step_that_meets_a_close_starts_no_phase_and_writes_no_fault() {
-    for throws in [false, true] {
-        let (open, gate) = oneshot::channel();
-        let mut bench = Bench::new(gated(gate, throws));
-        let id = bench.create(json!({}));
-        bench.settle();
-        bench.log.borrow_mut().clear();
-        close_behind_a_slow_commit(&mut bench, move || open.send(()).unwrap());
-        assert_eq!(bench.log(), Vec::<String>::new(), "no phase starts while closing");
-        let mut bench = bench.restart();
-        assert_eq!(bench.status(id), "pending");
-        bench.scheduler.resume();
-        bench.settle();
-        assert_eq!(bench.log(), [format!("second {id}")]);
-    }
-}
-
-#[test]
-fn a_pass_that_meets_a_close_reserves_nothing() {
-    let mut bench = Bench::new(stuck());
-    bench.create(json!({}));
-    bench.settle();
-    let mut bench = bench.restart();
-    let before = head(&mut bench);
-    let scheduler = bench.scheduler.clone();
-    close_behind_a_slow_commit(&mut bench, move || scheduler.resume());
-    let stored = bench.storage.inner().reopen();
-    let after = futures::executor::block_on(stored.head());
-    assert_eq!(after.unwrap(), before);
-}
-
 fn abandoning() -> Probe {
     stuck().on_abort(|task, runtime: Rt| async move {
         let reason = match task.record.abort_reason {
@@ -360,86 +266,6 @@ fn a_call_schedules_at_once_and_forgives() {
     assert_eq!(bench.scheduler.opens_without_progress(), 0);
     bench = reopen(bench);
     assert_eq!(bench.scheduler.opens_without_progress(), 1);
-}
-
-#[test]
-fn a_poked_task_is_not_lost_in_a_crash() {
-    let probe = Probe::new()
-        .phase("first", |_, runtime: Rt| async move {
-            runtime
-                .advance(json!({ "phase": "parked", "external": true }))
-                .await
-        })
-        .phase("parked", |task, runtime: Rt| async move {
-            if task.record.started_at.is_some() && runtime.memo_get::<Json>("answer").await?.is_some() {
-                return runtime.finish(Outcome::Completed(json!("answered"))).await;
-            }
-            runtime.poked().await?;
-            runtime.memo("answer", &true).await?;
-            runtime.advance(json!({ "phase": "parked" })).await
-        });
-    let mut bench = Bench::new(probe);
-    let id = bench.create(json!({}));
-    bench.settle();
-    assert_eq!(bench.last_alarm(), None, "parked for the outside: no alarm");
-    // The poke is the last thing that is stored.
-    bench.storage.allow_commits(Some(1), CommitFault::Before);
-    let scheduler = bench.scheduler.clone();
-    bench.run(async move { scheduler.poke(id).await }).unwrap();
-    bench.settle();
-    let mut bench = bench.restart();
-    assert_eq!(bench.last_alarm(), Some(bench.now()), "the poke wakes the object");
-    bench.log.borrow_mut().clear();
-    bench.scheduler.on_alarm();
-    bench.settle();
-    assert_eq!(bench.log(), [format!("parked {id}")], "it runs again");
-}
-
-#[test]
-fn a_poke_counts_until_the_task_has_moved_on_or_waits_again() {
-    // Woken, it looks for some time, and then waits again.
-    let probe = Probe::new().phase("parked", |_, runtime: Rt| async move {
-        runtime.sleep(runtime.now() + 100).await?;
-        loop {
-            runtime.poked().await?;
-        }
-    });
-    let mut bench = Bench::new(probe);
-    let id = bench.create(json!({ "start": { "phase": "parked", "external": true } }));
-    bench.runtime.advance(100);
-    let mut bench = bench.restart();
-    assert_eq!(bench.last_alarm(), None);
-    let poke = |bench: &mut Bench| {
-        let scheduler = bench.scheduler.clone();
-        bench.run(async move { scheduler.poke(id).await }).unwrap();
-        bench.settle();
-    };
-    poke(&mut bench);
-    assert_eq!(bench.status(id), "running");
-    assert!(
-        bench.last_alarm().is_some(),
-        "a crash from here on would lose the look"
-    );
-    let mut bench = bench.restart();
-    assert_eq!(
-        bench.last_alarm(),
-        Some(bench.now()),
-        "it was started and did not answer"
-    );
-    bench.scheduler.on_alarm();
-    bench.runtime.advance(100);
-    assert_eq!(bench.last_alarm(), None, "it waits again");
-    let mut bench = bench.restart();
-    assert_eq!(bench.last_alarm(), None);
-    assert_eq!(bench.scheduler.opens_without_progress(), 0);
-    poke(&mut bench);
-    bench.runtime.advance(100);
-    poke(&mut bench);
-    assert_eq!(
-        bench.last_alarm(),
-        None,
-        "a poke while it waits is answered by waiting on"
-    );
 }
 
 impl Bench {

@@ -12,6 +12,7 @@ use support::*;
 use tidehold_delta::{Json, json};
 use tidehold_session::documents::{DocDef, History, LatestFork, Semantics};
 use tidehold_session::records::TaskOutcome;
+use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
 
 type Rt = Runtime<Probe>;
@@ -217,4 +218,84 @@ fn waits_and_holds_leave_the_alarm_to_what_they_wait_for() {
     bench.settle();
     assert_eq!(bench.status(id), "completing");
     assert_eq!(bench.last_alarm(), None);
+}
+
+#[test]
+fn a_poked_task_is_not_lost_in_a_crash() {
+    let probe = Probe::new()
+        .phase("first", |_, runtime: Rt| async move {
+            runtime
+                .advance(json!({ "phase": "parked", "external": true }))
+                .await
+        })
+        .phase("parked", |task, runtime: Rt| async move {
+            if task.record.started_at.is_some() && runtime.memo_get::<Json>("answer").await?.is_some() {
+                return runtime.finish(Outcome::Completed(json!("answered"))).await;
+            }
+            runtime.poked().await?;
+            runtime.memo("answer", &true).await?;
+            runtime.advance(json!({ "phase": "parked" })).await
+        });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    bench.settle();
+    assert_eq!(bench.last_alarm(), None, "parked for the outside: no alarm");
+    // The poke is the last thing that is stored.
+    bench.storage.allow_commits(Some(1), CommitFault::Before);
+    let scheduler = bench.scheduler.clone();
+    bench.run(async move { scheduler.poke(id).await }).unwrap();
+    bench.settle();
+    let mut bench = bench.restart();
+    assert_eq!(bench.last_alarm(), Some(bench.now()), "the poke wakes the object");
+    bench.log.borrow_mut().clear();
+    bench.scheduler.on_alarm();
+    bench.settle();
+    assert_eq!(bench.log(), [format!("parked {id}")], "it runs again");
+}
+
+#[test]
+fn a_poke_counts_until_the_task_has_moved_on_or_waits_again() {
+    // Woken, it looks for some time, and then waits again.
+    let probe = Probe::new().phase("parked", |_, runtime: Rt| async move {
+        runtime.sleep(runtime.now() + 100).await?;
+        loop {
+            runtime.poked().await?;
+        }
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "parked", "external": true } }));
+    bench.runtime.advance(100);
+    let mut bench = bench.restart();
+    assert_eq!(bench.last_alarm(), None);
+    let poke = |bench: &mut Bench| {
+        let scheduler = bench.scheduler.clone();
+        bench.run(async move { scheduler.poke(id).await }).unwrap();
+        bench.settle();
+    };
+    poke(&mut bench);
+    assert_eq!(bench.status(id), "running");
+    assert!(
+        bench.last_alarm().is_some(),
+        "a crash from here on would lose the look"
+    );
+    let mut bench = bench.restart();
+    assert_eq!(
+        bench.last_alarm(),
+        Some(bench.now()),
+        "it was started and did not answer"
+    );
+    bench.scheduler.on_alarm();
+    bench.runtime.advance(100);
+    assert_eq!(bench.last_alarm(), None, "it waits again");
+    let mut bench = bench.restart();
+    assert_eq!(bench.last_alarm(), None);
+    assert_eq!(bench.scheduler.opens_without_progress(), 0);
+    poke(&mut bench);
+    bench.runtime.advance(100);
+    poke(&mut bench);
+    assert_eq!(
+        bench.last_alarm(),
+        None,
+        "a poke while it waits is answered by waiting on"
+    );
 }

@@ -1,0 +1,129 @@
+//! What a close meets and leaves alone (spec 5.1, rule 2).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say so by failing"
+)]
+
+mod support;
+
+use futures::channel::oneshot;
+use std::cell::RefCell;
+use support::*;
+use tidehold_delta::json;
+use tidehold_session::ids::Seq;
+use tidehold_session::storage::Storage;
+use tidehold_session::{Session, SessionError};
+use tidehold_tasks::*;
+
+type Rt = Runtime<Probe>;
+
+fn head(bench: &mut Bench) -> Option<Seq> {
+    let session: Session = bench.session.clone();
+    bench.run(async move { session.head().await }).unwrap()
+}
+
+/// `first` moves on, `second` never returns by itself.
+fn stuck() -> Probe {
+    Probe::new()
+        .phase("first", |_, runtime: Rt| async move {
+            runtime.advance(json!({ "phase": "second" })).await
+        })
+        .phase("second", |_, runtime: Rt| async move {
+            runtime.signal().aborted().await;
+            Ok(())
+        })
+}
+
+#[test]
+fn closing_writes_no_outcome_and_the_task_goes_on_after_reopening() {
+    let mut bench = Bench::new(stuck());
+    let id = bench.create(json!({}));
+    bench.settle();
+    let (session, scheduler) = (bench.session.clone(), bench.scheduler.clone());
+    bench.run(async move {
+        session.close().await.unwrap();
+        scheduler.join_invocations().await;
+    });
+    let mut bench = bench.restart();
+    let record = bench.record(id);
+    assert_eq!((status(&record), record.abort_requested), ("pending", false));
+    bench.log.borrow_mut().clear();
+    bench.scheduler.resume();
+    bench.settle();
+    assert_eq!(bench.log(), [format!("second {id}")]);
+}
+
+/// Closes while a slow commit holds the line, with `meanwhile` called before the close begins.
+fn close_behind_a_slow_commit(bench: &mut Bench, meanwhile: impl FnOnce() + 'static) {
+    let (session, host) = (bench.session.clone(), bench.runtime.host());
+    let (release, hold) = oneshot::channel::<()>();
+    bench.run(async move {
+        let slow = session.commit(async move |_| {
+            hold.await.unwrap();
+            Ok::<(), SessionError>(())
+        });
+        let script = async {
+            host.sleep_until(host.now() + 1).await;
+            meanwhile();
+            host.sleep_until(host.now() + 1).await;
+            let (closed, ()) = futures::join!(session.close(), async { release.send(()).unwrap() });
+            closed.unwrap();
+        };
+        let (slow, ()) = futures::join!(slow, script);
+        slow.unwrap();
+    });
+    bench.settle();
+}
+
+/// `first` commits `second` and returns in its own way once the gate opens.
+fn gated(gate: oneshot::Receiver<()>, throws: bool) -> Probe {
+    let gate = RefCell::new(Some(gate));
+    stuck().phase("first", move |_, runtime: Rt| {
+        let gate = gate.borrow_mut().take();
+        async move {
+            runtime.advance(json!({ "phase": "second" })).await?;
+            if let Some(gate) = gate {
+                gate.await.unwrap();
+            }
+            if throws {
+                Err(TaskFault::Failed("thrown".into()))
+            } else {
+                Ok(())
+            }
+        }
+    })
+}
+
+#[test]
+fn a_step_that_meets_a_close_starts_no_phase_and_writes_no_fault() {
+    for throws in [false, true] {
+        let (open, gate) = oneshot::channel();
+        let mut bench = Bench::new(gated(gate, throws));
+        let id = bench.create(json!({}));
+        bench.settle();
+        bench.log.borrow_mut().clear();
+        close_behind_a_slow_commit(&mut bench, move || open.send(()).unwrap());
+        assert_eq!(bench.log(), Vec::<String>::new(), "no phase starts while closing");
+        let mut bench = bench.restart();
+        assert_eq!(bench.status(id), "pending");
+        bench.scheduler.resume();
+        bench.settle();
+        assert_eq!(bench.log(), [format!("second {id}")]);
+    }
+}
+
+#[test]
+fn a_pass_that_meets_a_close_reserves_nothing() {
+    let mut bench = Bench::new(stuck());
+    bench.create(json!({}));
+    bench.settle();
+    let mut bench = bench.restart();
+    let before = head(&mut bench);
+    let scheduler = bench.scheduler.clone();
+    close_behind_a_slow_commit(&mut bench, move || scheduler.resume());
+    let stored = bench.storage.inner().reopen();
+    let after = futures::executor::block_on(stored.head());
+    assert_eq!(after.unwrap(), before);
+}

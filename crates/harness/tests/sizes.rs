@@ -48,6 +48,15 @@ fn an_answer_too_large_for_its_commit_fails_alone() {
 }
 
 #[test]
+fn an_answer_just_below_the_limit_is_whole() {
+    let mut bench = Bench::new();
+    let copies = MAX_ANSWER_BYTES / 5 - 1;
+    assert_eq!(status(&bench.settle(&format!("@repeat {copies} tide"))), "done");
+    let answer = bench.transcript().pop().unwrap();
+    assert_eq!(answer.len(), "pi.assistant[stop]: ".len() + copies * 5 - 1);
+}
+
+#[test]
 fn a_crash_while_a_large_answer_streams_ends_as_without_it() {
     let mut bench = Bench::new();
     let id = bench.submit(ESCAPED).id;

@@ -47,7 +47,16 @@ impl Partial {
     /// Whether the message would take more than `limit` bytes as JSON once it has taken the event in. Costs time in
     /// proportion to what the event brings.
     pub fn exceeds(&self, limit: usize, event: &StreamEvent) -> bool {
-        self.bytes.saturating_add(event_bytes(event)) > limit
+        self.bytes_after(event) > limit
+    }
+
+    fn bytes_after(&self, event: &StreamEvent) -> usize {
+        match event {
+            StreamEvent::Start { .. } | StreamEvent::Done { .. } | StreamEvent::Error { .. } => {
+                event_bytes(event)
+            }
+            _ => self.bytes.saturating_add(event_bytes(event)),
+        }
     }
 
     /// The usage so far.
@@ -57,12 +66,7 @@ impl Partial {
 
     /// Takes one event in.
     pub fn apply(&mut self, event: &StreamEvent) {
-        self.bytes = match event {
-            StreamEvent::Start { .. } | StreamEvent::Done { .. } | StreamEvent::Error { .. } => {
-                event_bytes(event)
-            }
-            _ => self.bytes.saturating_add(event_bytes(event)),
-        };
+        self.bytes = self.bytes_after(event);
         match event {
             StreamEvent::Start { message }
             | StreamEvent::Done { message }
@@ -200,8 +204,9 @@ fn call_bytes(call: &ToolCall) -> usize {
     call.arguments.encoded_len() + text_bytes(&call.id) + text_bytes(&call.name)
 }
 
+/// Without the quotes: a text arrives in many pieces and has two.
 fn text_bytes(text: &str) -> usize {
-    Json::from(text).encoded_len()
+    Json::from(text).encoded_len().saturating_sub(2)
 }
 
 fn update_message(message: &mut AssistantMessage, update: &Update) {

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
 use tidehold_session::tx::Staged;
+use tidehold_session::weight;
 use tidehold_session::{SessionError, Tx};
 
 /// Bytes a commit may still replace. The first record always fits.

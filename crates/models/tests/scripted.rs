@@ -81,7 +81,7 @@ fn a_huge_repeat_lets_others_run_and_stays_linear() {
             .is_some_and(|text| text.contains("line 1") && text.contains("bytes"))
     );
     let together = bench
-        .prompt("@repeat 12000000 a\n@say b\n@repeat 12000000 c")
+        .prompt("@repeat 4000000 a\n@say b\n@repeat 4000000 c")
         .message;
     assert!(together.error_message.is_some_and(|text| text.contains("line 3")));
 }

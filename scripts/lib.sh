@@ -18,15 +18,22 @@ export WRANGLER_SEND_METRICS=false
 # Quiet on networks without GitHub or Cloudflare; nothing here needs either.
 export WRANGLER_HIDE_BANNER=true CARGO_TERM_PROGRESS_WHEN=never
 
-# What a release bundle is built with, beside Cargo.toml's profile.
-release_environment() {
+# What every bundle is built with, beside Cargo.toml's profile; a release one with more.
+wasm_environment() {
   # Only the nightly compiler can rebuild std with unwinding panics.
-  export RUSTUP_TOOLCHAIN=nightly CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
-  # A panic's place costs a string and an argument at every call that may panic; its message says enough in production.
-  export RUSTFLAGS="-Zlocation-detail=none"
+  export RUSTUP_TOOLCHAIN=nightly RUSTFLAGS=""
   # A panic in a destructor ends the instance, as one during unwinding does anyway: 7 % of the bundle is what follows when
   # every value's end may unwind. A compiler without the flag builds the same Worker, only larger.
-  if rustc -Zhelp | grep -q panic-in-drop; then RUSTFLAGS+=" -Zpanic-in-drop=abort"; fi
+  local known
+  known="$(rustc -Zhelp)"
+  if [[ "$known" == *panic-in-drop* ]]; then RUSTFLAGS+=" -Zpanic-in-drop=abort"; fi
+}
+
+release_environment() {
+  wasm_environment
+  # A panic's place costs a string and an argument at every call that may panic; its message says enough in production.
+  RUSTFLAGS+=" -Zlocation-detail=none"
+  export CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
 }
 
 # shrink FILE: wasm-opt in place. worker-build's own call of it keeps the names of all functions, a quarter of the bundle. The

@@ -15,6 +15,7 @@ pub mod host_local;
 pub mod ids;
 pub mod limits;
 mod line;
+pub mod panics;
 pub mod publication;
 pub mod records;
 pub mod session;

@@ -56,7 +56,7 @@ impl Line {
     }
 }
 
-/// Out of line like every landing pad; see `session::commit::caught`.
+/// Out of line like every landing pad; see [`crate::panics::caught`].
 #[inline(never)]
 fn poll(job: &mut Job, context: &mut Context<'_>) -> Result<Poll<()>, Box<dyn Any + Send>> {
     catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(context)))

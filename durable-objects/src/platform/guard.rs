@@ -1,11 +1,11 @@
 //! Runs work of one session so that a panic stays inside it (invariant 10).
 
 use crate::platform::life::{EndReason, Life, UntilEnd};
-use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use tidehold_session::panics::panic_text;
 
 /// How guarded work came to its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,27 +53,17 @@ impl<F: Future> Future for Guard<F> {
             }
             Err(panic) => {
                 discard(this.work.take());
-                Poll::Ready(Guarded::Panicked(panic_message(&*panic)))
+                Poll::Ready(Guarded::Panicked(panic_text(&*panic)))
             }
         }
     }
 }
 
-/// Drops a value whose destructors may meet the half-applied state that a panic left, and panic in turn.
+/// Drops a value whose destructors may meet the half-applied state that a panic left, and panic in turn. In the product's
+/// wasm a panic in a destructor ends the instance instead (scripts/lib.sh says why), so none of ours may.
 pub fn discard<T>(value: T) {
     // Nothing is left to save: the value is gone, and the session that owned it is or will be dropped.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
-}
-
-/// The text of a panic, where it has one.
-pub fn panic_message(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&'static str>() {
-        (*text).to_owned()
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "panic without a message".to_owned()
-    }
 }
 
 #[cfg(test)]

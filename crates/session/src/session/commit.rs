@@ -4,13 +4,12 @@ use super::{CachedDocument, Inner};
 use crate::error::{Rejection, SessionError};
 use crate::ids::Seq;
 use crate::limits::MAX_BATCH_BYTES;
+use crate::panics::{caught, panic_text};
 use crate::publication::{DocumentChange, DocumentChangeKind, Publication};
 use crate::tx::assembly::{Assembly, PreparedDocument, Target};
 use crate::tx::{Tx, assembly};
 use crate::weight;
-use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
 /// The caller's callback without its types. Its value stays with the caller.
@@ -44,24 +43,6 @@ pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError
         store(&inner, assembly).await?;
     }
     Ok(())
-}
-
-type Caught = Result<Verdict, Box<dyn std::any::Any + Send>>;
-
-/// Out of line on purpose: inlined into a caller by link-time optimization, its landing pad has come out as invalid wasm
-/// in some release builds.
-#[inline(never)]
-fn caught(callback: LocalBoxFuture<'static, Verdict>) -> LocalBoxFuture<'static, Caught> {
-    Box::pin(AssertUnwindSafe(callback).catch_unwind())
-}
-
-/// Text of a panic payload.
-pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panic without a message".to_owned())
 }
 
 async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError> {

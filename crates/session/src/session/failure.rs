@@ -81,7 +81,7 @@ impl Inner {
     }
 }
 
-/// Out of line like every landing pad; see `session::commit::caught`.
+/// Out of line like every landing pad; see [`crate::panics::caught`].
 #[inline(never)]
 fn report_to(report: &dyn Fn(String), text: String) -> std::thread::Result<()> {
     catch_unwind(AssertUnwindSafe(|| report(text)))

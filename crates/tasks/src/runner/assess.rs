@@ -66,7 +66,7 @@ pub(super) fn migrate(definition: &dyn ErasedTask, record: &TaskRecord) -> Optio
     let attempt = || definition.migrate(record.input.clone(), checkpoint, record.version);
     match catch_unwind(AssertUnwindSafe(attempt)) {
         Ok(result) => result,
-        Err(panic) => Some(Err(super::invocation::panic_text(panic.as_ref()))),
+        Err(panic) => Some(Err(tidehold_session::panics::panic_text(panic.as_ref()))),
     }
 }
 

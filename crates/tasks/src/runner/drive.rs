@@ -2,16 +2,15 @@
 
 use super::Inner;
 use super::assess::migrate;
-use super::invocation::{Invocation, panic_text};
+use super::invocation::Invocation;
 use crate::core::finish::ending;
 use crate::core::state::{Mode, Stage};
 use crate::core::step::{Returned, Surroundings, Verdict, step};
 use crate::runtime::Access;
-use futures::FutureExt;
 use std::cmp::Ordering;
-use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use tidehold_delta::Text;
+use tidehold_session::panics::{caught, panic_text};
 use tidehold_session::records::{TaskOutcome, TaskOutcomeError, TaskRecord, TaskState};
 use tidehold_session::{SessionError, Tx};
 
@@ -61,7 +60,7 @@ impl Inner {
             Mode::Run => invocation.definition.run(record, access),
             Mode::Abort => invocation.definition.abort(record, access),
         };
-        match AssertUnwindSafe(handler).catch_unwind().await {
+        match caught(handler).await {
             Ok(result) => result.map_err(|fault| fault.to_string()),
             Err(panic) => Err(panic_text(panic.as_ref())),
         }

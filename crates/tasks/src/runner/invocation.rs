@@ -101,10 +101,3 @@ fn tell(list: &RefCell<Vec<oneshot::Sender<()>>>) {
         let _gone = sender.send(());
     }
 }
-
-/// Text of a panic payload.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "panic without a message".to_owned())
-}

@@ -8,7 +8,7 @@ const RESPONSE_HEADERS: &str = "retry-after, x-request-id, x-stream-id";
 /// How long a browser may remember a preflight: a day, which browsers shorten by themselves.
 const PREFLIGHT_SECONDS: &str = "86400";
 
-/// The headers that let a page of `origin` read the answer; empty when it may not.
+/// The headers that let a page of `origin` read the answer; none of these when it may not.
 pub fn headers(config: &Config, origin: &str) -> Vec<(&'static str, String)> {
     let listed = config
         .cors
@@ -16,7 +16,12 @@ pub fn headers(config: &Config, origin: &str) -> Vec<(&'static str, String)> {
         .iter()
         .any(|known| known == "*" || known == origin);
     if !listed {
-        return Vec::new();
+        // Another origin may get another answer, wherever one is listed.
+        let varies = !config.cors.origins.is_empty();
+        return varies
+            .then(|| ("vary", "Origin".to_owned()))
+            .into_iter()
+            .collect();
     }
     vec![
         ("access-control-allow-origin", origin.to_owned()),

@@ -107,6 +107,8 @@ test("sessions in dev mode", async (context) => {
     for (const content of [script, "@fail 500 down\n@pace 20\n@repeat 40 again", "@call x {}\n---\n@say end", script]) {
       ids.push((await submit(client, { content })).json.id);
     }
+    const reset = client.post("/conversations/root/reset", { handoff: "the story so far" });
+    assert.equal((await reset).status, 202);
     for (let cut = 0; cut < 50; cut += 1) {
       await sleep(30 + Math.random() * 120);
       const fresh = await request("GET", url, { headers: { accept: "application/json" } });
@@ -221,7 +223,8 @@ test("sessions in dev mode", async (context) => {
       assert.deepEqual((await nextEvent(events, ({ event }) => event === "end")).data, { reason: "deleted" });
       assert.equal((await events.next()).done, true);
     }
-    assert.equal(await body, "", "a call that was cut has no receipt");
+    const receipt = JSON.parse(await body).structuredContent;
+    assert.deepEqual([receipt.ok, receipt.error.code], [false, "session_closed"]);
     assert.equal((await client.get("")).status, 404);
     assert.equal((await submit(client, { content: "anew" })).status, 202);
     assert.notEqual((await client.get("")).json.incarnation, before);
@@ -314,9 +317,9 @@ class Fold {
         break;
       case "message_end":
         if (state.generation) delete state.generation.message;
-        state.entries.push(event.entry);
+        this.append(event.entry);
         break;
-      case "entry_appended": state.entries.push(event.entry); break;
+      case "entry_appended": this.append(event.entry); break;
       case "run_start": state.run = { inputs: event.inputs }; break;
       case "run_end": delete state.run; delete state.generation; break;
       case "inbox_update": state.inbox = event.items; break;
@@ -324,6 +327,13 @@ class Fold {
       case "usage_changed": state.usage = event.usage; break;
       default: break;
     }
+  }
+
+  /** An entry with a head starts the context anew (docs/http.md). */
+  append(entry) {
+    const { state } = this;
+    if (entry.head === undefined) state.entries.push(entry);
+    else state.entries = [entry, ...state.entries.filter(({ id }) => id >= entry.head)];
   }
 
   change(change) {

@@ -85,7 +85,7 @@ impl Call {
         // Schema and type come from one list, so what passes one fits the other.
         let unread = || Problem {
             path: String::new(),
-            message: "cannot be read".to_owned(),
+            message: "a number is outside the range of its member".to_owned(),
         };
         read.ok_or_else(|| CallError::ArgumentsInvalid(vec![unread()]))
     }

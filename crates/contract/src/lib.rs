@@ -41,5 +41,5 @@ mod wire;
 pub use config::ContractConfig;
 pub use contract::{Begun, Call, Contract, Launched, Pending};
 pub use error::CallError;
-pub use outside::{answer_absent, answer_misconfigured};
+pub use outside::{answer_absent, answer_ended, answer_misconfigured};
 pub use receipt::{Tool, ToolResult};

@@ -19,11 +19,23 @@ pub fn answer_absent(call: &Call, at: Millis) -> Option<ToolResult> {
     }
 }
 
+/// What a call answers when its session ends under its wait, closed, failed or deleted.
+pub fn answer_ended(call: &Call, at: Millis) -> ToolResult {
+    let refusal = Refusal::new(
+        Code::SessionClosed,
+        "The session ended while the call waited. Unless it was deleted, its runs go on.",
+    );
+    refused(call, &refusal, at)
+}
+
 /// What every tool answers while the configuration is broken. `problem` names its path.
 pub fn answer_misconfigured(call: &Call, problem: &str, at: Millis) -> ToolResult {
-    let refusal = Refusal::new(Code::ConfigurationInvalid, problem);
+    refused(call, &Refusal::new(Code::ConfigurationInvalid, problem), at)
+}
+
+fn refused(call: &Call, refusal: &Refusal, at: Millis) -> ToolResult {
     match call {
-        Call::Delegate(_) => delegate::refused(&refusal, at),
-        Call::Runs(input) => runs::refused(input.action, &refusal, at),
+        Call::Delegate(_) => delegate::refused(refusal, at),
+        Call::Runs(input) => runs::refused(input.action, refusal, at),
     }
 }

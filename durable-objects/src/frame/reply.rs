@@ -17,12 +17,13 @@ pub enum Reply {
     /// A finished answer to a write, with the head after its commit (`<incarnation>-<seq>`); `None` where nothing was
     /// ever committed.
     Written { body: Json, head: Option<String> },
-    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text, or `None`,
-    /// which cuts it. The head is the one after the launch.
+    /// JSON text that is still being made: a foreground call. What fails from here on is part of that text; `cut` takes its
+    /// place when the session ends under it. The head is the one after the launch.
     Waiting {
         answer: LocalBoxFuture<'static, Option<String>>,
         format: Format,
         head: Option<String>,
+        cut: String,
     },
     /// Committed batches as they come.
     Events(Box<dyn FrameSource>),
@@ -42,9 +43,14 @@ pub(super) fn reply_response(
         Reply::Json(body) => json_response(Outcome::Ok, &body.to_string(), None),
         Reply::Written { body, head } => json_response(Outcome::Ok, &body.to_string(), head.as_deref()),
         Reply::Delete | Reply::Empty => json_response(Outcome::Empty, "", None),
-        Reply::Waiting { answer, format, head } => {
+        Reply::Waiting {
+            answer,
+            format,
+            head,
+            cut,
+        } => {
             let (readable, body) = Body::new()?;
-            spawn_caught(waiting::carry(answer, format, body, life.clone(), on_panic));
+            spawn_caught(waiting::carry(answer, cut, format, body, life.clone(), on_panic));
             stream_response(readable, format.content_type(), head.as_deref())
         }
         Reply::Events(source) => {

@@ -9,7 +9,9 @@ use crate::protocol::{Accept, Code, Operation, OperationError, PathProblem};
 use crate::streams::waiting::Format;
 use futures::FutureExt;
 use std::rc::Rc;
-use tidehold_contract::{Begun, Call, CallError, Pending, ToolResult, answer_absent, answer_misconfigured};
+use tidehold_contract::{
+    Begun, Call, CallError, Pending, ToolResult, answer_absent, answer_ended, answer_misconfigured,
+};
 
 pub async fn call(session: Session, request: &Request<Operation>, tool: &str) -> Answer {
     let call = check(tool, &request.body)?;
@@ -25,6 +27,7 @@ pub async fn call(session: Session, request: &Request<Operation>, tool: &str) ->
         return Ok(Reply::Json(result.to_json()));
     }
     session.harness.resume();
+    let cut = answer_ended(&call, session.harness.session().host().now());
     match session
         .contract
         .begin(call)
@@ -42,6 +45,7 @@ pub async fn call(session: Session, request: &Request<Operation>, tool: &str) ->
                 answer: finish(session, pending, request.call.log_name()).boxed_local(),
                 format,
                 head,
+                cut: cut.to_json().to_string(),
             })
         }
     }

@@ -39,27 +39,23 @@ impl Format {
     }
 }
 
-/// Writes signs of life until `answer` resolves, then its text. Without one, or when the session ends first, the body ends
-/// cut: no valid JSON has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
+/// Writes signs of life until `answer` resolves, then its text; `cut` without one, or when the session ends first. After a
+/// panic the body ends cut: no valid JSON has been sent, so no client can take it for an answer. A reader that leaves never ends the work itself, which is
 /// durable and belongs to the session.
 pub async fn carry(
     answer: LocalBoxFuture<'static, Option<String>>,
+    cut: String,
     format: Format,
     body: Body,
     life: Life,
     on_panic: impl FnOnce(String),
 ) {
     let mut answer = guard(&life, answer);
-    loop {
+    let text = loop {
         match select(answer, sleep(WAITING_BYTE_MS)).await {
-            Either::Left((Guarded::Completed(Some(text)), _)) => {
-                if body.write(&format.last(text)).await.is_ok() {
-                    let _ = body.close().await;
-                }
-                return;
-            }
+            Either::Left((Guarded::Completed(Some(text)), _)) => break text,
             Either::Left((Guarded::Panicked(message), _)) => return on_panic(message),
-            Either::Left((Guarded::Completed(None) | Guarded::Ended(_), _)) => return,
+            Either::Left((Guarded::Completed(None) | Guarded::Ended(_), _)) => break cut,
             Either::Right((_, waiting)) => {
                 answer = waiting;
                 if body.write(format.alive()).await.is_err() {
@@ -67,5 +63,8 @@ pub async fn carry(
                 }
             }
         }
+    };
+    if body.write(&format.last(text)).await.is_ok() {
+        let _ = body.close().await;
     }
 }

@@ -54,7 +54,9 @@ mod tests {
         };
         let listed = config(r#"["https://a.example"]"#);
         assert_eq!(headers(&listed, "https://a.example")[0].1, "https://a.example");
-        assert!(headers(&listed, "https://b.example").is_empty());
+        // A cache must not hand one origin's answer to another.
+        let varies = [("vary", "Origin".to_owned())];
+        assert_eq!(headers(&listed, "https://b.example"), varies);
         assert!(headers(&config("[]"), "https://a.example").is_empty());
         assert_eq!(
             headers(&config(r#"["*"]"#), "https://b.example")[0].1,

@@ -58,12 +58,14 @@ impl Harness {
         install: impl FnOnce(&mut TaskRegistry),
     ) -> Result<Self, SessionError> {
         let report = Rc::clone(&options.on_report);
+        let retention = Rc::clone(&options.settings);
         let session = Session::open(
             storage,
             host,
             SessionOptions {
                 conversation_created: Some(Rc::new(hooks::CreationHook)),
                 on_report: Some(Rc::clone(&report)),
+                document_retention_ms: Some(Rc::new(move || retention().document_retention_ms)),
             },
         );
         let mut registry = TaskRegistry::default();

@@ -19,6 +19,8 @@ pub struct Settings {
     pub steering_mode: QueueMode,
     pub follow_up_mode: QueueMode,
     pub progress: Progress,
+    /// How long an unused document stays in memory.
+    pub document_retention_ms: Millis,
 }
 
 impl Default for Settings {
@@ -31,6 +33,7 @@ impl Default for Settings {
             steering_mode: QueueMode::OneAtATime,
             follow_up_mode: QueueMode::OneAtATime,
             progress: Progress::default(),
+            document_retention_ms: 600_000,
         }
     }
 }

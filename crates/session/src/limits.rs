@@ -11,3 +11,6 @@ pub const SCAN_PAGE: usize = 256;
 /// Conversations, and live tasks, that the session knows without asking storage. A handful changes at a time; the records
 /// are those that the scheduler holds too.
 pub const KNOWN: usize = 64;
+
+/// How long an unused document stays in memory where nobody chose (spec 4).
+pub const DOCUMENT_RETENTION_MS: u64 = 600_000;

@@ -1,16 +1,18 @@
 //! The open session: the line, the commit and its publication (spec 3.4 and 4).
 
+mod cache;
 mod commit;
 mod failure;
 mod known;
 mod reads;
 
-use crate::documents::DocumentAddress;
 use crate::error::SessionError;
-use crate::host::Host;
+use crate::host::{Host, Millis};
+use crate::limits::DOCUMENT_RETENTION_MS;
 use crate::line::{Job, Line};
 use crate::publication::Publication;
 use crate::records::ConversationRecord;
+use crate::session::cache::DocumentCache;
 use crate::session::failure::Health;
 use crate::session::known::Known;
 use crate::storage::Storage;
@@ -19,7 +21,6 @@ use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
 use litemap::LiteMap;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::future::Future;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -43,6 +44,8 @@ pub struct SessionOptions {
     pub conversation_created: Option<Rc<dyn ConversationHook>>,
     /// Receives the session's failure, once, after it is sealed.
     pub on_report: Option<Rc<dyn Fn(String)>>,
+    /// How long an unused document stays in memory, read at each use (spec 4); ten minutes without it.
+    pub document_retention_ms: Option<Rc<dyn Fn() -> Millis>>,
 }
 
 /// Handle of an open session. Clones share it.
@@ -68,7 +71,7 @@ pub(crate) struct Inner {
     pub options: SessionOptions,
     line: Rc<Line>,
     health: RefCell<Health>,
-    pub documents: RefCell<HashMap<DocumentAddress, CachedDocument>>,
+    pub documents: RefCell<DocumentCache>,
     pub known: RefCell<Known>,
     listeners: RefCell<Listeners>,
 }
@@ -241,6 +244,11 @@ impl Session {
 }
 
 impl Inner {
+    fn document_retention_ms(&self) -> Millis {
+        let chosen = self.options.document_retention_ms.as_ref();
+        chosen.map_or(DOCUMENT_RETENTION_MS, |read| read())
+    }
+
     /// Puts a job on the line.
     async fn push(&self, job: Job) {
         let mut job = Some(job);

@@ -1,7 +1,9 @@
 //! One commit: callback, preparation, storage, adoption, publication (spec 3.4).
 
+use super::cache::DocumentCache;
 use super::{CachedDocument, Inner};
 use crate::error::{Rejection, SessionError};
+use crate::host::Millis;
 use crate::ids::Seq;
 use crate::limits::MAX_BATCH_BYTES;
 use crate::panics::{caught, panic_text};
@@ -73,9 +75,11 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
         .adopt(&assembly.conversations, &assembly.tasks);
     let mut documents = Vec::with_capacity(assembly.documents.len());
     let mut cache = inner.documents.borrow_mut();
+    let now = inner.host.now();
     for document in assembly.documents {
-        adopt_document(&mut cache, &mut documents, document, seq);
+        adopt_document(&mut cache, &mut documents, document, seq, now);
     }
+    cache.evict(now, || inner.document_retention_ms());
     Publication {
         seq,
         conversations: assembly.conversations,
@@ -87,10 +91,11 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
 }
 
 fn adopt_document(
-    cache: &mut std::collections::HashMap<crate::documents::DocumentAddress, CachedDocument>,
+    cache: &mut DocumentCache,
     published: &mut Vec<DocumentChange>,
     document: PreparedDocument,
     seq: Seq,
+    now: Millis,
 ) {
     let PreparedDocument {
         address,
@@ -128,16 +133,11 @@ fn adopt_document(
             value: content.value,
             deltas_since_base,
         };
-        cache.insert(address.clone(), cached);
+        cache.insert(address.clone(), cached, now);
     }
     if retired {
         // A recreation in the same commit was adopted separately: drop only this incarnation.
-        if cache
-            .get(&address)
-            .is_some_and(|cached| cached.record.id == record.id)
-        {
-            cache.remove(&address);
-        }
+        cache.retire(&address, &record);
         let mut retired_record = record.as_ref().clone();
         retired_record.retired_at = Some(seq);
         published.push(DocumentChange {

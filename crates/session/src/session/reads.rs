@@ -138,7 +138,7 @@ impl Session {
     async fn snapshot_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
         self.health()?;
         let address = address_of(def, scope);
-        if let Some(cached) = self.0.documents.borrow().get(&address) {
+        if let Some(cached) = self.0.documents.borrow_mut().get(&address, self.0.host.now()) {
             check_stored(def, &cached.record, cached.version)?;
             return Ok(Some(cached.value.clone()));
         }
@@ -179,7 +179,7 @@ impl super::Inner {
         address: &'a DocumentAddress,
     ) -> LocalBoxFuture<'a, Result<Option<CachedDocument>, SessionError>> {
         Box::pin(async move {
-            if let Some(cached) = self.documents.borrow().get(address) {
+            if let Some(cached) = self.documents.borrow_mut().get(address, self.host.now()) {
                 return Ok(Some(cached.clone()));
             }
             let found = self
@@ -202,7 +202,7 @@ impl super::Inner {
             };
             self.documents
                 .borrow_mut()
-                .insert(address.clone(), cached.clone());
+                .insert(address.clone(), cached.clone(), self.host.now());
             Ok(Some(cached))
         })
     }

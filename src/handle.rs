@@ -13,7 +13,7 @@ use tidehold_durable_objects::config::from_env;
 use tidehold_durable_objects::hex;
 use tidehold_durable_objects::platform::timer::{now, sleep};
 use tidehold_durable_objects::protocol::{Call, Detail};
-use worker::{ByteStream, Context, Env, Request, Response};
+use worker::{ByteStream, Env, Request, Response};
 
 /// `GET /healthz`.
 const HEALTH: &str = concat!(
@@ -23,7 +23,7 @@ const HEALTH: &str = concat!(
 );
 
 /// Answers a request. Every answer, errors included, carries the request's id.
-pub async fn handle(mut request: Request, env: Env, context: &Context) -> worker::Result<Response> {
+pub async fn handle(mut request: Request, env: Env) -> worker::Result<Response> {
     let request_id = new_request_id();
     let mut common: CommonHeaders = vec![("x-request-id", request_id.clone())];
     if let Some(origin) = header(&request, "origin") {
@@ -39,9 +39,10 @@ pub async fn handle(mut request: Request, env: Env, context: &Context) -> worker
     let response = match answer(&request, body.as_mut(), &env, request_id).await {
         Ok(response) => response,
         Err(error) => {
-            // Nothing of the body decides an answer like this, so it is not waited for.
-            if let Some(mut body) = body {
-                context.wait_until(async move { drain(&mut body, sleep(DRAIN_MS)).await });
+            // Whoever sends a body sends all of it before it reads an answer, as a rule, and sees its connection break when
+            // the answer ends first; whoever stops sending is not waited for.
+            if let Some(body) = body.as_mut() {
+                drain(body, sleep(DRAIN_MS)).await;
             }
             respond::error(&error)?
         }
@@ -153,12 +154,7 @@ async fn read_body(
     let Some(body) = body else {
         return read_json(headers, None::<&mut ByteStream>, limit).await;
     };
-    let read = read_json(headers, Some(&mut *body), limit).await;
-    if read.is_err() {
-        // Whoever sends a body sends all of it before it reads an answer, as a rule.
-        drain(body, sleep(DRAIN_MS)).await;
-    }
-    read
+    read_json(headers, Some(body), limit).await
 }
 
 fn auth_config(env: &Env) -> AuthConfig {

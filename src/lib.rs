@@ -25,6 +25,6 @@ pub use tidehold_durable_objects::SessionObject;
 use worker::{Context, Env, Request, Response, event};
 
 #[event(fetch)]
-async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<Response> {
-    handle::handle(request, env, &context).await
+async fn fetch(request: Request, env: Env, _context: Context) -> worker::Result<Response> {
+    handle::handle(request, env).await
 }

@@ -168,7 +168,7 @@ test("in dev mode", async (context) => {
   });
 });
 
-test("a refusal does not wait for its body", { concurrency: true }, async (context) => {
+test("a refusal waits for its body a moment and no longer", { concurrency: true }, async (context) => {
   const vars = { TIDEHOLD_TOKENS: JSON.stringify(tokens) };
   const server = await serverFor(context, { vars });
   const conversations = "/v1/sessions/s/conversations";

@@ -19,7 +19,7 @@ pub use array::{Array, ArrayIter};
 pub use number::{format_number, push_integer};
 pub use object::{Object, ObjectIter};
 pub use parse::ParseError;
-pub use print::write_string;
+pub use print::{string_len, write_string};
 
 /// Shared immutable text: cloning copies a pointer.
 pub type Text = Arc<str>;

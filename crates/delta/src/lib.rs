@@ -28,7 +28,7 @@ pub use draft::{Change, Draft, DraftError, Prepared};
 pub use error::ApplyError;
 pub use json::{
     Array, ArrayIter, Json, MAX_SAFE_INTEGER, Object, ObjectIter, ParseError, Text, format_number,
-    push_integer, write_string,
+    push_integer, string_len, write_string,
 };
 pub use op::{Op, decode_batch, encode_batch, write_batch};
 pub use path::{Path, Segment};

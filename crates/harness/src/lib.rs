@@ -13,6 +13,7 @@ pub mod error;
 pub mod events;
 pub mod generation;
 pub mod harness;
+pub mod hex;
 pub mod limits;
 pub mod live;
 mod prompt;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tidehold_delta::{ConvertError, FromJson, Json};
 use tidehold_models::errors::RetryPolicy;
 use tidehold_session::host::Millis;
+use tidehold_session::limits::DOCUMENT_RETENTION_MS;
 
 /// Resolved settings; every field has the default of the spec.
 #[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
@@ -33,7 +34,7 @@ impl Default for Settings {
             steering_mode: QueueMode::OneAtATime,
             follow_up_mode: QueueMode::OneAtATime,
             progress: Progress::default(),
-            document_retention_ms: 600_000,
+            document_retention_ms: DOCUMENT_RETENTION_MS,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::message::{AssistantBlock, AssistantMessage, ThinkingContent, ToolCall, Usage};
 use crate::stream::{StreamEvent, Update};
 use crate::tool_arguments::ArgumentsParser;
-use tidehold_delta::Json;
+use tidehold_delta::{Json, string_len};
 
 /// An answer that is still arriving.
 ///
@@ -44,19 +44,22 @@ impl Partial {
             .unwrap_or_default()
     }
 
-    /// Whether the message would take more than `limit` bytes as JSON once it has taken the event in. Costs time in
-    /// proportion to what the event brings.
-    pub fn exceeds(&self, limit: usize, event: &StreamEvent) -> bool {
-        self.bytes_after(event) > limit
-    }
-
-    fn bytes_after(&self, event: &StreamEvent) -> usize {
-        match event {
+    /// Takes one event in, unless the message would then take more than `limit` bytes as JSON; whether it did. For
+    /// consumers that take every event in this way: [`Partial::apply`] counts nothing.
+    #[must_use]
+    pub fn apply_within(&mut self, limit: usize, event: &StreamEvent) -> bool {
+        let bytes = match event {
             StreamEvent::Start { .. } | StreamEvent::Done { .. } | StreamEvent::Error { .. } => {
                 event_bytes(event)
             }
             _ => self.bytes.saturating_add(event_bytes(event)),
+        };
+        if bytes > limit {
+            return false;
         }
+        self.bytes = bytes;
+        self.apply(event);
+        true
     }
 
     /// The usage so far.
@@ -66,7 +69,6 @@ impl Partial {
 
     /// Takes one event in.
     pub fn apply(&mut self, event: &StreamEvent) {
-        self.bytes = self.bytes_after(event);
         match event {
             StreamEvent::Start { message }
             | StreamEvent::Done { message }
@@ -206,7 +208,7 @@ fn call_bytes(call: &ToolCall) -> usize {
 
 /// Without the quotes: a text arrives in many pieces and has two.
 fn text_bytes(text: &str) -> usize {
-    Json::from(text).encoded_len().saturating_sub(2)
+    string_len(text).saturating_sub(2)
 }
 
 fn update_message(message: &mut AssistantMessage, update: &Update) {

@@ -13,4 +13,4 @@ pub const SCAN_PAGE: usize = 256;
 pub const KNOWN: usize = 64;
 
 /// How long an unused document stays in memory where nobody chose (spec 4).
-pub const DOCUMENT_RETENTION_MS: u64 = 600_000;
+pub const DOCUMENT_RETENTION_MS: crate::host::Millis = 600_000;

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a caught panic left.
 pub type Panic = Box<dyn Any + Send>;
@@ -15,6 +15,12 @@ pub type Panic = Box<dyn Any + Send>;
 #[inline(never)]
 pub fn caught<'a, T: 'a>(work: LocalBoxFuture<'a, T>) -> LocalBoxFuture<'a, Result<T, Panic>> {
     Box::pin(AssertUnwindSafe(work).catch_unwind())
+}
+
+/// Tells a report handler. One that panics is dropped: nothing is left to report that to.
+#[inline(never)]
+pub fn report(handler: &dyn Fn(String), text: String) {
+    let _dropped = catch_unwind(AssertUnwindSafe(|| handler(text)));
 }
 
 /// The text of a panic, where it has one.

@@ -37,11 +37,16 @@ fn of_entry(entry: &EntryRecord) -> usize {
     let EntryRecord {
         model, data, edits, ..
     } = entry;
-    RECORD + of_messages(model.as_deref()) + of_optional(data.as_ref()) + of_edits(edits.as_deref())
+    RECORD + of_carried(model.as_deref(), data.as_ref(), edits.as_deref())
+}
+
+/// Encoded bytes of what an entry carries, recorded or drafted, about.
+pub fn of_carried(model: Option<&[Json]>, data: Option<&Json>, edits: Option<&[ContextEdit]>) -> usize {
+    of_messages(model) + of_optional(data) + of_edits(edits)
 }
 
 /// Encoded bytes of the messages that edits put in place of others, about.
-pub fn of_edits(edits: Option<&[ContextEdit]>) -> usize {
+fn of_edits(edits: Option<&[ContextEdit]>) -> usize {
     let one = |edit: &ContextEdit| match &edit.action {
         ContextEditAction::Omit => OP,
         ContextEditAction::Replace { messages } => OP + of_messages(Some(messages)),

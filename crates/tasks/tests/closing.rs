@@ -12,29 +12,11 @@ use futures::channel::oneshot;
 use std::cell::RefCell;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::ids::Seq;
+use tidehold_session::SessionError;
 use tidehold_session::storage::Storage;
-use tidehold_session::{Session, SessionError};
 use tidehold_tasks::*;
 
 type Rt = Runtime<Probe>;
-
-fn head(bench: &mut Bench) -> Option<Seq> {
-    let session: Session = bench.session.clone();
-    bench.run(async move { session.head().await }).unwrap()
-}
-
-/// `first` moves on, `second` never returns by itself.
-fn stuck() -> Probe {
-    Probe::new()
-        .phase("first", |_, runtime: Rt| async move {
-            runtime.advance(json!({ "phase": "second" })).await
-        })
-        .phase("second", |_, runtime: Rt| async move {
-            runtime.signal().aborted().await;
-            Ok(())
-        })
-}
 
 #[test]
 fn closing_writes_no_outcome_and_the_task_goes_on_after_reopening() {

@@ -12,30 +12,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::Session;
-use tidehold_session::ids::{Seq, TaskId};
+use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome};
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
 
 type Rt = Runtime<Probe>;
-
-fn head(bench: &mut Bench) -> Option<Seq> {
-    let session: Session = bench.session.clone();
-    bench.run(async move { session.head().await }).unwrap()
-}
-
-/// `first` moves on, `second` never returns by itself.
-fn stuck() -> Probe {
-    Probe::new()
-        .phase("first", |_, runtime: Rt| async move {
-            runtime.advance(json!({ "phase": "second" })).await
-        })
-        .phase("second", |_, runtime: Rt| async move {
-            runtime.signal().aborted().await;
-            Ok(())
-        })
-}
 
 #[test]
 fn an_open_makes_running_tasks_pending_in_one_commit_and_dispatches_nothing() {

@@ -77,6 +77,13 @@ impl Sink for String {
     }
 }
 
+/// The UTF-8 bytes of `text` as a JSON string, counted without building it.
+pub fn string_len(text: &str) -> usize {
+    let mut counter = Counter(0);
+    counter.string(text);
+    counter.0
+}
+
 struct Counter(usize);
 
 impl Sink for Counter {

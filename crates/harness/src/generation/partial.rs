@@ -53,11 +53,10 @@ impl Progress {
             match select(events.next(), &mut pause).await {
                 Either::Left((Some(event), _)) => {
                     drop(pause);
-                    if partial.exceeds(MAX_ANSWER_BYTES, &event) {
+                    if !partial.apply_within(MAX_ANSWER_BYTES, &event) {
                         too_large = true;
                         break;
                     }
-                    partial.apply(&event);
                     changes.apply(&event);
                     if matches!(event, StreamEvent::Done { .. } | StreamEvent::Error { .. }) {
                         break;

@@ -3,6 +3,7 @@
 use super::inbox::entry_len;
 use crate::entries::{InputEntry, RESERVED_PREFIX};
 use crate::error::HarnessError;
+use crate::hex;
 use crate::limits::MAX_SUBMISSION_BYTES;
 use sha2::{Digest, Sha256};
 use tidehold_delta::{Json, Text};
@@ -108,7 +109,7 @@ impl SubmissionDraft {
         };
         let mut digest = Sha256::new();
         hash_canonical(&value, &mut digest);
-        Ok(hex(&digest.finalize()).into())
+        Ok(hex::encode(&digest.finalize()).into())
     }
 }
 
@@ -134,10 +135,6 @@ fn hash_canonical(value: &Json, digest: &mut Sha256) {
         }
         scalar => digest.update(scalar.to_string().as_bytes()),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn check_kind(kind: &str) -> Result<(), HarnessError> {

@@ -43,9 +43,11 @@ impl Queued {
 
 /// Encoded bytes of what an entry carries.
 pub(crate) fn entry_len(entry: &EntryDraft) -> usize {
-    let model = entry.model.iter().flatten();
-    let data = entry.data.as_ref().map_or(0, Json::encoded_len);
-    model.map(Json::encoded_len).sum::<usize>() + data + weight::of_edits(entry.edits.as_deref())
+    weight::of_carried(
+        entry.model.as_deref(),
+        entry.data.as_ref(),
+        entry.edits.as_deref(),
+    )
 }
 
 /// An input before its placement.

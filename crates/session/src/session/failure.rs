@@ -2,9 +2,9 @@
 
 use super::{CloseListener, Inner, Session};
 use crate::error::{FailureCause, SessionError, SessionFailed};
+use crate::panics::report;
 use crate::storage::StorageError;
 use futures::future::LocalBoxFuture;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 /// How a session ended.
@@ -67,9 +67,8 @@ impl Inner {
         *self.health.borrow_mut() = Health::Failed(failed.clone());
         self.known.take();
         self.end(&SessionEnd::Failed(failed.clone()));
-        if let Some(report) = &self.options.on_report {
-            // A report handler that panics is dropped: nothing is left to report it to.
-            let _dropped = report_to(report.as_ref(), failed.to_string());
+        if let Some(handler) = &self.options.on_report {
+            report(handler.as_ref(), failed.to_string());
         }
     }
 
@@ -81,16 +80,11 @@ impl Inner {
     }
 }
 
-/// Out of line like every landing pad; see [`crate::panics::caught`].
-#[inline(never)]
-fn report_to(report: &dyn Fn(String), text: String) -> std::thread::Result<()> {
-    catch_unwind(AssertUnwindSafe(|| report(text)))
-}
-
 impl Session {
     /// Ends the session because of a component's own bookkeeping, as a storage failure does (spec 10.1).
     pub fn fail(&self, reason: String) {
-        if self.health().is_ok() || matches!(*self.0.health.borrow(), Health::Closing) {
+        let going = self.0.health.borrow().check_admitted().is_ok();
+        if going {
             self.0.fail_with(FailureCause::Bookkeeping(reason.into()));
         }
     }

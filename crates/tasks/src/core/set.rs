@@ -26,24 +26,8 @@ impl<K: Ord> Set<K> {
         self.0.keys()
     }
 
-    pub fn first(&self) -> Option<&K> {
-        self.0.first().map(|(element, ())| element)
-    }
-
-    pub fn remove(&mut self, element: &K) -> bool {
-        self.0.remove(element).is_some()
-    }
-
     pub fn retain(&mut self, mut keep: impl FnMut(&K) -> bool) {
         self.0.retain(|element, ()| keep(element));
-    }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -93,11 +77,10 @@ mod tests {
         assert!(set.insert(0));
         assert_eq!(set.iter().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(set.contains(&3) && !set.contains(&4));
-        assert_eq!((set.first(), set.len()), (Some(&0), 4));
-        assert!(set.remove(&1) && !set.remove(&1));
-        set.retain(|element| *element != 3);
+        set.retain(|element| *element != 1 && *element != 3);
         assert_eq!(set.clone().into_iter().collect::<Vec<_>>(), [0, 2]);
-        set.clear();
+        assert!(!set.is_empty());
+        set.retain(|_| false);
         assert!(set.is_empty());
     }
 }

@@ -22,10 +22,10 @@ use crate::runner::invocation::Invocation;
 use crate::runner::wait::Waiters;
 use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
+use tidehold_session::panics::report;
 use tidehold_session::{Session, Subscription};
 
 pub(crate) use abort::MarkStrength;
@@ -58,10 +58,9 @@ impl Inner {
         self.session.host().now()
     }
 
-    /// Reports a failure that stops nothing. A report handler that panics is dropped: nothing is left to report it to.
+    /// Reports a failure that stops nothing.
     pub fn report(&self, text: String) {
-        let report = Rc::clone(&self.options.on_report);
-        let _dropped = catch_unwind(AssertUnwindSafe(|| report(text)));
+        report(self.options.on_report.as_ref(), text);
     }
 
     /// The mirror's entry of a live task.

@@ -8,9 +8,9 @@ use futures::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
-use tidehold_delta::Json;
+use tidehold_delta::{Json, json};
 use tidehold_session::host_local::LocalRuntime;
-use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, TaskId};
+use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, Seq, TaskId};
 use tidehold_session::records::{ConversationOwnership, TaskOutcome, TaskRecord};
 use tidehold_session::{Session, SessionError, SessionOptions, Tx};
 use tidehold_storage::MemoryStorage;
@@ -263,4 +263,22 @@ pub fn message(outcome: &TaskOutcome) -> String {
         TaskOutcome::Orphaned { reason } => reason.to_string(),
         other => outcome_name(other).to_owned(),
     }
+}
+
+/// The newest commit.
+pub fn head(bench: &mut Bench) -> Option<Seq> {
+    let session: Session = bench.session.clone();
+    bench.run(async move { session.head().await }).unwrap()
+}
+
+/// `first` moves on, `second` never returns by itself.
+pub fn stuck() -> Probe {
+    Probe::new()
+        .phase("first", |_, runtime: Runtime<Probe>| async move {
+            runtime.advance(json!({ "phase": "second" })).await
+        })
+        .phase("second", |_, runtime: Runtime<Probe>| async move {
+            runtime.signal().aborted().await;
+            Ok(())
+        })
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tidehold_delta::{Json, Op, json};
-use tidehold_session::documents::{CheckpointInfo, DocDef, History, LatestFork, Semantics};
+use tidehold_session::documents::{CheckpointInfo, ConversationDoc, DocToken, History, LatestFork};
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
 use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership, TaskState};
 use tidehold_storage::sql::statements::{self as sql, Statement};
@@ -14,15 +14,15 @@ pub const PARTIALS: u64 = 100;
 pub const PIECE: &str = "The tide comes in twice a day, and so does the next of our words. ";
 
 /// The document: like `pi.live`, a base whenever nothing runs, deltas in between.
-pub static PARTIAL: DocDef = DocDef {
-    kind: "bench.partial",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
+pub static PARTIAL: ConversationDoc = DocToken::of_conversation(
+    "bench.partial",
+    1,
+    History::Latest {
         fork: LatestFork::Initial,
-    }),
-    initial: empty,
-    checkpoint_when: is_empty,
-};
+    },
+    empty,
+)
+.checkpoint_when(is_empty);
 
 fn empty() -> Json {
     json!({ "text": "" })

@@ -1,62 +1,41 @@
 //! The built-in documents (spec 2.2, 6, 8.2, 8.6). Their kinds and fields are public protocol.
 
 use tidehold_delta::{Json, Op};
-use tidehold_session::documents::{CheckpointInfo, DocDef, ForkPolicy, History, LatestFork, Semantics};
+use tidehold_session::documents::{
+    CheckpointInfo, ConversationDoc, DocToken, ForkPolicy, History, LatestFork,
+};
+
+/// What only the present of a conversation has: a fork begins without it.
+const OWN: History = History::Latest {
+    fork: LatestFork::Initial,
+};
 
 /// `pi.agent`: the stored choices of one conversation.
-pub static AGENT: DocDef = DocDef {
-    kind: "pi.agent",
-    version: 1,
-    semantics: Semantics::Conversation(History::Rewindable {
+pub static AGENT: ConversationDoc = DocToken::of_conversation(
+    "pi.agent",
+    1,
+    History::Rewindable {
         fork: ForkPolicy::AsOf,
-    }),
-    initial: Json::empty_object,
-    checkpoint_when: always,
-};
+    },
+    Json::empty_object,
+)
+.checkpoint_when(always);
 
 /// `pi.live`: run control and presentation of what runs now.
-pub static LIVE: DocDef = DocDef {
-    kind: "pi.live",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
-        fork: LatestFork::Initial,
-    }),
-    initial: Json::empty_object,
-    checkpoint_when: nothing_runs,
-};
+pub static LIVE: ConversationDoc =
+    DocToken::of_conversation("pi.live", 1, OWN, Json::empty_object).checkpoint_when(nothing_runs);
 
 /// `pi.inbox`: queued submissions in id order.
-pub static INBOX: DocDef = DocDef {
-    kind: "pi.inbox",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
-        fork: LatestFork::Initial,
-    }),
-    initial: empty_inbox,
-    checkpoint_when: inbox_is_empty,
-};
+pub static INBOX: ConversationDoc =
+    DocToken::of_conversation("pi.inbox", 1, OWN, empty_inbox).checkpoint_when(inbox_is_empty);
 
 /// `pi.usage`: the ledger of the conversation's own spend.
-pub static USAGE: DocDef = DocDef {
-    kind: "pi.usage",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
-        fork: LatestFork::Initial,
-    }),
-    initial: empty_usage,
-    checkpoint_when: always,
-};
+pub static USAGE: ConversationDoc =
+    DocToken::of_conversation("pi.usage", 1, OWN, empty_usage).checkpoint_when(always);
 
 /// `pi.provider`: the identity this conversation shows to providers.
-pub static PROVIDER: DocDef = DocDef {
-    kind: "pi.provider",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
-        fork: LatestFork::Initial,
-    }),
-    initial: no_provider_session,
-    checkpoint_when: always,
-};
+pub static PROVIDER: ConversationDoc =
+    DocToken::of_conversation("pi.provider", 1, OWN, no_provider_session).checkpoint_when(always);
 
 fn always(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
     true

@@ -1,8 +1,16 @@
-//! Document definitions and records (spec 3.1 and 3.2).
+//! Document records and addresses (spec 3.2). Definitions are in [`definition`].
+
+mod definition;
+
+pub use definition::{
+    CheckpointInfo, CheckpointWhen, ConversationDoc, ConversationFamily, DocDef, DocFamilyToken, DocToken,
+    ForkPolicy, History, LatestFork, Migrate, Owner, SessionDoc, SessionFamily, TaskDoc, TaskFamily,
+    TheSession, Token,
+};
 
 use crate::ids::{ConversationId, DocumentId, Seq, TaskId};
 use serde::Serialize;
-use tidehold_delta::{FromJson, Json, Op, Text};
+use tidehold_delta::{FromJson, Text};
 
 /// What a document belongs to; decides its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, FromJson)]
@@ -31,56 +39,6 @@ impl From<TaskId> for Scope {
     }
 }
 
-/// What a fork's child starts with (spec 3.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromJson)]
-#[serde(rename_all = "camelCase")]
-pub enum ForkPolicy {
-    AsOf,
-    Current,
-    Initial,
-}
-
-/// Whether old values of a conversation document stay addressable. `asOf` forks need `rewindable`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    Latest { fork: LatestFork },
-    Rewindable { fork: ForkPolicy },
-}
-
-/// Fork policies a latest-only document can honour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LatestFork {
-    Current,
-    Initial,
-}
-
-/// Scope and lifetime semantics of a definition (spec 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Semantics {
-    Session,
-    Conversation(History),
-    Task,
-}
-
-/// What `checkpoint_when` may look at besides the value.
-#[derive(Clone, Copy, Debug)]
-pub struct CheckpointInfo {
-    /// Deltas already stored after the newest base, excluding this change.
-    pub deltas_since_base: u32,
-}
-
-/// A singleton document definition (spec 3.1). Definitions are statics; nothing registers them.
-pub struct DocDef {
-    pub kind: &'static str,
-    /// Positive; stored with every base and delta.
-    pub version: u32,
-    pub semantics: Semantics,
-    /// A JSON object.
-    pub initial: fn() -> Json,
-    /// Selects a complete base instead of a delta.
-    pub checkpoint_when: fn(&Json, &[Op], CheckpointInfo) -> bool,
-}
-
 /// A persisted incarnation (spec 3.2).
 #[derive(Clone, Debug, PartialEq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
@@ -102,6 +60,15 @@ pub struct DocumentRecord {
 }
 
 impl DocumentRecord {
+    /// Where the incarnation is, or was.
+    pub fn address(&self) -> DocumentAddress {
+        DocumentAddress {
+            kind: self.kind.clone(),
+            scope: self.scope,
+            key: self.key.clone(),
+        }
+    }
+
     /// Whether every delta stays addressable.
     pub fn is_rewindable(&self) -> bool {
         self.history == Some(StoredHistory::Rewindable)
@@ -136,6 +103,15 @@ pub struct DocumentCreate {
 }
 
 impl DocumentCreate {
+    /// Where the incarnation will be.
+    pub fn address(&self) -> DocumentAddress {
+        DocumentAddress {
+            kind: self.kind.clone(),
+            scope: self.scope,
+            key: self.key.clone(),
+        }
+    }
+
     /// The record as of its creating commit.
     pub fn stamped(self, created_at: Seq) -> DocumentRecord {
         let Self {

@@ -55,6 +55,9 @@ pub enum SessionError {
     /// Code of the caller panicked inside its commit callback; the commit was rolled back.
     #[error("a commit callback panicked: {0}")]
     CallbackPanicked(String),
+    /// A document's `initial`, `migrate` or `checkpoint_when` panicked; the call or commit that ran it has no effect.
+    #[error("the definition of document {kind} panicked: {text}")]
+    DefinitionPanicked { kind: Text, text: String },
 }
 
 impl SessionError {
@@ -71,8 +74,11 @@ pub enum Rejection {
     MissingConversation(ConversationId),
     #[error("conversation {0} exists already")]
     ConversationExists(ConversationId),
-    #[error("entry {0} is not visible here")]
-    MissingEntry(EntryId),
+    #[error("entry {entry} is not visible from conversation {conversation}")]
+    EntryNotVisible {
+        entry: EntryId,
+        conversation: ConversationId,
+    },
     #[error("task {0} does not exist")]
     MissingTask(TaskId),
     #[error("task {0} is finished, finishing or abort-marked and cannot own new work")]
@@ -89,10 +95,24 @@ pub enum Rejection {
     NotPlaced,
     #[error("submission does not exist")]
     MissingSubmission,
-    #[error("document {kind} is stored at version {stored}, the definition is version {defined}")]
-    DocumentVersion { kind: Text, stored: u32, defined: u32 },
-    #[error("document {kind} was stored with another scope, history or fork policy")]
+    #[error("document {kind} is stored at version {stored}, newer than version {defined} of its definition")]
+    DocumentTooNew { kind: Text, stored: u32, defined: u32 },
+    #[error("document {kind} requires migration from version {stored} and its definition has none")]
+    MigrationMissing { kind: Text, stored: u32 },
+    #[error("document {kind} cannot be migrated from version {stored}: {reason}")]
+    MigrationFailed { kind: Text, stored: u32, reason: String },
+    /// What `initial` or `migrate` answered.
+    #[error(
+        "document {kind} is no strict JSON object of at most {} levels",
+        tidehold_delta::MAX_DEPTH
+    )]
+    DocumentRoot { kind: Text },
+    #[error("document {kind} was stored with other semantics: another scope, history or fork policy")]
     DocumentSemantics { kind: Text },
+    #[error("document {kind} is not rewindable")]
+    NotRewindable { kind: Text },
+    #[error("document {kind} is the source of a fork in this transaction and cannot be written in it")]
+    ForkSourceWritten { kind: Text },
     #[error("documents of task {0} are gone: the task is finished")]
     TaskFinished(TaskId),
     #[error("the batch has {bytes} encoded bytes, the limit is {limit}")]

@@ -17,10 +17,15 @@ pub fn caught<'a, T: 'a>(work: LocalBoxFuture<'a, T>) -> LocalBoxFuture<'a, Resu
     Box::pin(AssertUnwindSafe(work).catch_unwind())
 }
 
-/// Tells a report handler. One that panics is dropped: nothing is left to report that to.
+/// Like [`caught`], for a call. Out of line for the same reason.
 #[inline(never)]
+pub fn caught_call<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(call))
+}
+
+/// Tells a report handler. One that panics is dropped: nothing is left to report that to.
 pub fn report(handler: &dyn Fn(String), text: String) {
-    let _dropped = catch_unwind(AssertUnwindSafe(|| handler(text)));
+    let _dropped = caught_call(|| handler(text));
 }
 
 /// The text of a panic, where it has one.

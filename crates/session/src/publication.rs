@@ -1,7 +1,7 @@
 //! What one commit published: the only source of views, waits, mirrors, events and sockets (invariant 3).
 
-use crate::documents::DocumentRecord;
-use crate::ids::Seq;
+use crate::documents::{DocumentRecord, Point};
+use crate::ids::{DocumentId, Seq};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
 use std::rc::Rc;
 use tidehold_delta::{Json, Op};
@@ -41,9 +41,15 @@ pub enum DocumentChangeKind {
     Changed {
         before: Json,
         value: Json,
+        /// Empty for a new version of the stored value that was not edited.
         ops: Rc<[Op]>,
+        /// Version of `value`; `before` is that of the same version, migrated where an older one was stored.
+        version: u32,
     },
-    /// A definition-free copy; its value is in storage.
-    Copied,
+    /// The initial state is a copy that no definition read: storage has the value (spec 3.7).
+    Copied {
+        source: DocumentId,
+        at: Point,
+    },
     Retired,
 }

@@ -5,6 +5,7 @@ mod commit;
 mod failure;
 mod known;
 mod reads;
+pub(crate) mod typed;
 
 use crate::error::SessionError;
 use crate::host::{Host, Millis};
@@ -59,6 +60,8 @@ pub(crate) struct CachedDocument {
     /// Version of the stored value.
     pub version: u32,
     pub value: Json,
+    /// The value as the newest definition that had to migrate it read it, with that definition's version.
+    pub migrated: Option<(u32, Json)>,
     pub deltas_since_base: u32,
 }
 

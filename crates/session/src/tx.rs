@@ -6,6 +6,7 @@
 pub mod assembly;
 mod create;
 pub(crate) mod documents;
+mod forks;
 mod reads;
 mod submissions;
 
@@ -15,6 +16,7 @@ use crate::ids::{ConversationId, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, SubmissionSettlement, TaskRecord};
 use crate::session::Inner;
 use crate::tx::documents::OpenDocument;
+use crate::tx::forks::Forks;
 use litemap::LiteMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -48,6 +50,7 @@ pub(crate) struct TxState {
     /// In the order of acquisition, so that batches are deterministic. Few, so they are searched.
     pub documents: Vec<(DocumentAddress, OpenDocument)>,
     pub retired: Vec<(DocumentAddress, OpenDocument)>,
+    pub forks: Forks,
 }
 
 pub(crate) struct TaskCandidate {
@@ -81,6 +84,12 @@ impl TxState {
     /// Whether this transaction retired the incarnation at the address.
     pub fn is_retired(&self, address: &DocumentAddress) -> bool {
         self.retired.iter().any(|(retired, _)| retired == address)
+    }
+
+    /// Takes the acquired document from its address.
+    pub fn take_document(&mut self, address: &DocumentAddress) -> Option<OpenDocument> {
+        let at = self.documents.iter().position(|(known, _)| known == address)?;
+        Some(self.documents.remove(at).1)
     }
 
     /// The acquired document at an address.

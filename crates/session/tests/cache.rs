@@ -4,9 +4,9 @@
 mod support;
 
 use std::rc::Rc;
-use support::{NOTES, root};
+use support::{NOTES, OWN, root};
 use tidehold_delta::Json;
-use tidehold_session::documents::DocDef;
+use tidehold_session::documents::{ConversationDoc, DocToken};
 use tidehold_session::host::Millis;
 use tidehold_session::host_local::LocalRuntime;
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
@@ -14,10 +14,7 @@ use tidehold_session::{Session, SessionError, SessionOptions, Tx};
 use tidehold_storage::fault::Countdown;
 use tidehold_storage::memory::MemoryStorage;
 
-static OTHER: DocDef = DocDef {
-    kind: "test.other",
-    ..NOTES
-};
+static OTHER: ConversationDoc = DocToken::of_conversation("test.other", 1, OWN, Json::empty_object);
 
 type Storage = Rc<Countdown<MemoryStorage>>;
 
@@ -35,7 +32,7 @@ fn open(retention: Option<Millis>, test: impl AsyncFnOnce(Session, Storage) + 's
         .expect("the test must not wait for ever");
 }
 
-async fn write(session: &Session, def: &'static DocDef, value: u64) {
+async fn write(session: &Session, def: &'static ConversationDoc, value: u64) {
     session
         .commit(async move |tx: Tx| {
             tx.doc(def, ROOT_CONVERSATION_ID).await?.at("value").set(value)?;
@@ -45,7 +42,7 @@ async fn write(session: &Session, def: &'static DocDef, value: u64) {
         .unwrap();
 }
 
-async fn read(session: &Session, def: &'static DocDef) -> Result<Option<u64>, SessionError> {
+async fn read(session: &Session, def: &'static ConversationDoc) -> Result<Option<u64>, SessionError> {
     let value = session.snapshot(def, ROOT_CONVERSATION_ID).await?;
     Ok(value.and_then(|value| value.get("value").and_then(Json::as_u64)))
 }

@@ -12,7 +12,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use support::{NOTES, SCRATCH, entry, open, open_faulty, root, task};
 use tidehold_delta::Json;
-use tidehold_session::documents::Scope;
 use tidehold_session::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID};
 use tidehold_session::publication::DocumentChangeKind;
 use tidehold_session::records::{
@@ -195,7 +194,7 @@ fn a_document_is_created_once_and_changes_by_operations() {
                 log.borrow_mut().push(match &change.kind {
                     DocumentChangeKind::Created { .. } => "created".to_owned(),
                     DocumentChangeKind::Changed { ops, .. } => format!("{} ops", ops.len()),
-                    DocumentChangeKind::Copied => "copied".to_owned(),
+                    DocumentChangeKind::Copied { .. } => "copied".to_owned(),
                     DocumentChangeKind::Retired => "retired".to_owned(),
                 });
             }
@@ -286,13 +285,7 @@ fn a_finished_task_takes_its_documents_along() {
             })
             .await
             .unwrap();
-        assert!(
-            session
-                .snapshot(&SCRATCH, Scope::from(id))
-                .await
-                .unwrap()
-                .is_some()
-        );
+        assert!(session.snapshot(&SCRATCH, id).await.unwrap().is_some());
         session
             .commit(async move |tx: Tx| {
                 let mut record = tx.task(id).await?.unwrap();
@@ -307,13 +300,7 @@ fn a_finished_task_takes_its_documents_along() {
             })
             .await
             .unwrap();
-        assert!(
-            session
-                .snapshot(&SCRATCH, Scope::from(id))
-                .await
-                .unwrap()
-                .is_none()
-        );
+        assert!(session.snapshot(&SCRATCH, id).await.unwrap().is_none());
         assert!(session.task(id).await.unwrap().unwrap().ended_at.is_some());
     });
 }

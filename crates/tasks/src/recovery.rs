@@ -5,20 +5,16 @@ use crate::core::scope::Boundaries;
 use crate::core::state::UnfinishedAbort;
 use crate::limits::{MAX_BACKOFF_MS, PATIENT_OPENS};
 use tidehold_delta::{Json, json};
-use tidehold_session::documents::{DocDef, Scope, Semantics};
+use tidehold_session::documents::{DocToken, SessionDoc, TheSession};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::{SessionError, Tx};
 
 /// `{ opensWithoutProgress, aborts? }`: opens with due work since a task last committed, and unfinished aborts.
-pub static RECOVERY: DocDef = DocDef {
-    kind: "tidehold.recovery",
-    version: 1,
-    semantics: Semantics::Session,
-    initial: || json!({ "opensWithoutProgress": 0 }),
-    // Small: a base each time keeps it one row without deltas.
-    checkpoint_when: |_, _, _| true,
-};
+pub static RECOVERY: SessionDoc =
+    DocToken::of_session("tidehold.recovery", 1, || json!({ "opensWithoutProgress": 0 }))
+        // Small: a base each time keeps it one row without deltas.
+        .checkpoint_when(|_, _, _| true);
 
 const MEMBER: &str = "opensWithoutProgress";
 const ABORTS: &str = "aborts";
@@ -34,7 +30,7 @@ pub(crate) fn read(value: &Json) -> u32 {
 
 /// Stages the counter.
 pub(crate) async fn write(tx: &Tx, opens: u32) -> Result<(), SessionError> {
-    let draft = tx.doc(&RECOVERY, Scope::Session).await?;
+    let draft = tx.doc(&RECOVERY, TheSession).await?;
     draft.at(MEMBER).set(u64::from(opens))?;
     Ok(())
 }
@@ -58,7 +54,7 @@ pub(crate) fn aborts(value: &Json) -> Vec<UnfinishedAbort> {
 
 /// Stages one more unfinished abort.
 pub(crate) async fn add_abort(tx: &Tx, abort: UnfinishedAbort) -> Result<(), SessionError> {
-    let aborts = tx.doc(&RECOVERY, Scope::Session).await?.at(ABORTS);
+    let aborts = tx.doc(&RECOVERY, TheSession).await?.at(ABORTS);
     if aborts.get()?.is_none() {
         aborts.set(json!([]))?;
     }
@@ -72,7 +68,7 @@ pub(crate) async fn add_abort(tx: &Tx, abort: UnfinishedAbort) -> Result<(), Ses
 
 /// Stages that every abort is finished.
 pub(crate) async fn end_aborts(tx: &Tx) -> Result<(), SessionError> {
-    tx.doc(&RECOVERY, Scope::Session).await?.at(ABORTS).remove()?;
+    tx.doc(&RECOVERY, TheSession).await?.at(ABORTS).remove()?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ mod support;
 
 use support::*;
 use tidehold_delta::{Json, json};
-use tidehold_session::documents::{DocDef, History, LatestFork, Semantics};
+use tidehold_session::documents::{ConversationDoc, DocToken, History, LatestFork};
 use tidehold_session::records::TaskOutcome;
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
@@ -154,15 +154,14 @@ fn a_task_that_never_ran_starts_even_if_it_is_external() {
     assert_eq!(bench.status(id), "running");
 }
 
-static PARTIAL: DocDef = DocDef {
-    kind: "test.partial",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
+static PARTIAL: ConversationDoc = DocToken::of_conversation(
+    "test.partial",
+    1,
+    History::Latest {
         fork: LatestFork::Initial,
-    }),
-    initial: || json!({ "n": 0 }),
-    checkpoint_when: |_, _, _| false,
-};
+    },
+    || json!({ "n": 0 }),
+);
 
 #[test]
 fn streaming_keeps_the_watchdog_ahead_with_few_settings() {

@@ -52,6 +52,7 @@ fn session_error(error: &SessionError) -> OperationError {
         | SessionError::PendingAcquisition
         | SessionError::Draft(_)
         | SessionError::Rejected(_)
-        | SessionError::CallbackPanicked(_) => OperationError::new(Code::Internal, message),
+        | SessionError::CallbackPanicked(_)
+        | SessionError::DefinitionPanicked { .. } => OperationError::new(Code::Internal, message),
     }
 }

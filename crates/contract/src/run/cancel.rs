@@ -4,17 +4,12 @@
 //! it ends with it, and the outcome takes its content over.
 
 use tidehold_delta::{Json, Text};
-use tidehold_session::documents::{DocDef, Scope, Semantics};
+use tidehold_session::documents::{DocToken, TaskDoc};
 use tidehold_session::ids::TaskId;
 use tidehold_session::{Session, SessionError, Tx};
 
-static CANCEL: DocDef = DocDef {
-    kind: "external.cancel",
-    version: 1,
-    semantics: Semantics::Task,
-    initial: Json::empty_object,
-    checkpoint_when: |_, _, _| true,
-};
+static CANCEL: TaskDoc =
+    DocToken::of_task("external.cancel", 1, Json::empty_object).checkpoint_when(|_, _, _| true);
 
 const REASON: &str = "reason";
 
@@ -39,7 +34,7 @@ pub(crate) async fn keep_reason(session: &Session, anchor: TaskId, reason: Text)
 
 /// The reason kept for a live run.
 pub(super) async fn kept_reason(session: &Session, anchor: TaskId) -> Result<Option<Text>, SessionError> {
-    let kept = session.snapshot(&CANCEL, Scope::from(anchor)).await?;
+    let kept = session.snapshot(&CANCEL, anchor).await?;
     Ok(kept
         .as_ref()
         .and_then(|kept| kept.get(REASON))

@@ -4,7 +4,7 @@ use super::live_changes::{LiveChange, ended_tools, partial_events, run_events, w
 use crate::docs::{AGENT, INBOX, LIVE, USAGE};
 use crate::generation;
 use tidehold_delta::{Json, Op};
-use tidehold_session::documents::{DocDef, Scope};
+use tidehold_session::documents::{ConversationDoc, Scope};
 use tidehold_session::ids::ConversationId;
 use tidehold_session::publication::{DocumentChange, DocumentChangeKind, Publication, TaskChange};
 use tidehold_session::records::{EntryRecord, TaskOutcome};
@@ -75,7 +75,7 @@ pub(super) fn event<const N: usize>(kind: &'static str, members: [(&'static str,
 }
 
 fn of_document<'a>(
-    def: &'static DocDef,
+    def: &'static ConversationDoc,
     conversation: ConversationId,
     publication: &'a Publication,
 ) -> impl Iterator<Item = &'a DocumentChange> + 'a {
@@ -83,12 +83,12 @@ fn of_document<'a>(
     publication
         .documents
         .iter()
-        .filter(move |change| &*change.record.kind == def.kind && change.record.scope == scope)
+        .filter(move |change| &*change.record.kind == def.kind() && change.record.scope == scope)
 }
 
 /// Whether the document changed, and its value afterwards (`None` once retired).
 fn document_value(
-    def: &'static DocDef,
+    def: &'static ConversationDoc,
     conversation: ConversationId,
     publication: &Publication,
 ) -> Option<Option<Json>> {
@@ -98,7 +98,7 @@ fn document_value(
             DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. } => {
                 Some(value.clone())
             }
-            DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
+            DocumentChangeKind::Copied { .. } | DocumentChangeKind::Retired => None,
         })
 }
 
@@ -112,12 +112,14 @@ fn live_change(conversation: ConversationId, publication: &Publication) -> Optio
                 after: value.clone(),
                 ops: NO_OPS,
             }),
-            DocumentChangeKind::Changed { before, value, ops } => Some(LiveChange {
+            DocumentChangeKind::Changed {
+                before, value, ops, ..
+            } => Some(LiveChange {
                 before: before.clone(),
                 after: value.clone(),
                 ops,
             }),
-            DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
+            DocumentChangeKind::Copied { .. } | DocumentChangeKind::Retired => None,
         })
 }
 

@@ -4,6 +4,7 @@ use super::CachedDocument;
 use crate::documents::{DocumentAddress, DocumentRecord};
 use crate::host::Millis;
 use std::collections::HashMap;
+use tidehold_delta::Json;
 
 /// The longest time between two looks for idle documents; a tenth of the retention where that is less.
 const GRANULE_MS: Millis = 1000;
@@ -29,6 +30,14 @@ impl DocumentCache {
 
     pub fn insert(&mut self, address: DocumentAddress, document: CachedDocument, now: Millis) {
         self.documents.insert(address, Kept { document, used: now });
+    }
+
+    /// Remembers how a definition of a newer version reads the incarnation.
+    pub fn migrated(&mut self, address: &DocumentAddress, record: &DocumentRecord, migrated: (u32, Json)) {
+        let kept = self.documents.get_mut(address);
+        if let Some(kept) = kept.filter(|kept| kept.document.record.id == record.id) {
+            kept.document.migrated = Some(migrated);
+        }
     }
 
     /// Forgets the document unless another incarnation took its address.

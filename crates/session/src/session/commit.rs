@@ -76,6 +76,14 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
     let mut documents = Vec::with_capacity(assembly.documents.len());
     let mut cache = inner.documents.borrow_mut();
     let now = inner.host.now();
+    // Nothing of a copy is in memory: whoever asks for it first reads it from storage.
+    documents.extend(assembly.copies.into_iter().map(|copy| DocumentChange {
+        record: Rc::new(copy.create.stamped(seq)),
+        kind: DocumentChangeKind::Copied {
+            source: copy.source,
+            at: copy.at,
+        },
+    }));
     for document in assembly.documents {
         adopt_document(&mut cache, &mut documents, document, seq, now);
     }
@@ -105,7 +113,7 @@ fn adopt_document(
     } = document;
     let record = match target {
         Target::Create(create) => Rc::new(create.stamped(seq)),
-        Target::Existing(record) => record,
+        Target::Existing(record) | Target::Outdated(record) => record,
     };
     if let Some(content) = content {
         let kind = match content.before {
@@ -116,6 +124,7 @@ fn adopt_document(
                 before,
                 value: content.value.clone(),
                 ops: Rc::clone(&content.ops),
+                version: content.version,
             },
         };
         published.push(DocumentChange {
@@ -131,6 +140,7 @@ fn adopt_document(
             record: Rc::clone(&record),
             version: content.version,
             value: content.value,
+            migrated: None,
             deltas_since_base,
         };
         cache.insert(address.clone(), cached, now);

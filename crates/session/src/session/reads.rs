@@ -1,15 +1,15 @@
 //! Committed reads outside transactions. They go straight to storage; a fatal error ends the session.
 
+use super::typed::{check_semantics, migrated_before, read_as};
 use super::{CachedDocument, Session};
-use crate::documents::{DocDef, DocumentAddress, Point, Scope};
-use crate::error::SessionError;
+use crate::documents::{DocDef, DocumentAddress, Point, Scope, Token};
+use crate::error::{Rejection, SessionError};
 use crate::ids::{ConversationId, EntryId, Seq, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
 use crate::storage::{
     ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, StoredEntry, SubmissionQuery,
     TaskQuery,
 };
-use crate::tx::documents::{address_of, check_stored};
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
@@ -126,49 +126,85 @@ impl Session {
         Box::pin(async move { self.read(self.0.storage.head()).await })
     }
 
-    /// The committed value of a document; never creates it (spec 3.3).
-    pub fn snapshot(
-        &self,
-        def: &'static DocDef,
-        scope: impl Into<Scope>,
-    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
-        Box::pin(self.snapshot_at(def, scope.into()))
+    /// The committed value of a document, migrated in memory; never creates it (spec 3.3).
+    pub fn snapshot<'a, T: Token>(
+        &'a self,
+        token: T,
+        at: T::At<'_>,
+    ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
+        Box::pin(self.snapshot_at(token.def(), token.address(at)))
     }
 
-    async fn snapshot_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
+    async fn snapshot_at(
+        &self,
+        def: &'static DocDef,
+        address: DocumentAddress,
+    ) -> Result<Option<Json>, SessionError> {
         self.health()?;
-        let address = address_of(def, scope);
-        if let Some(cached) = self.0.documents.borrow_mut().get(&address, self.0.host.now()) {
-            check_stored(def, &cached.record, cached.version)?;
-            return Ok(Some(cached.value.clone()));
+        if let Some(cached) = self.0.documents.borrow_mut().get(&address, self.0.host.now())
+            && let Some((value, _)) = migrated_before(def, cached)?
+        {
+            return Ok(Some(value));
         }
         let inner = Rc::clone(&self.0);
-        let loaded = self
-            .on_line(async move || inner.load_document(&address).await)
+        let document = self
+            .on_line(async move || inner.typed_document(def, &address).await)
             .await??;
-        match loaded {
-            Some(document) => {
-                check_stored(def, &document.record, document.version)?;
-                Ok(Some(document.value))
-            }
-            None => Ok(None),
-        }
+        Ok(document.map(|document| document.value))
     }
 
     /// Like [`Session::snapshot`], for jobs that already run on the line ([`Session::on_line`]).
-    pub fn committed_document(
-        &self,
-        def: &'static DocDef,
-        scope: impl Into<Scope>,
-    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
-        Box::pin(self.committed_at(def, scope.into()))
+    pub fn committed_document<'a, T: Token>(
+        &'a self,
+        token: T,
+        at: T::At<'_>,
+    ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
+        let (def, address) = (token.def(), token.address(at));
+        Box::pin(async move {
+            let document = self.0.typed_document(def, &address).await?;
+            Ok(document.map(|document| document.value))
+        })
     }
 
-    async fn committed_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
-        let loaded = self.0.load_document(&address_of(def, scope)).await?;
-        let Some(document) = loaded else { return Ok(None) };
-        check_stored(def, &document.record, document.version)?;
-        Ok(Some(document.value))
+    /// The value of a rewindable conversation document at the end of the commit that appended `entry`, which must be visible
+    /// from the conversation. `None` where no instance was alive then. Read from the conversation that owns the entry: a
+    /// fork's own copy is younger than what it inherited (spec 3.3).
+    ///
+    /// # Errors
+    /// [`Rejection::NotRewindable`], [`Rejection::EntryNotVisible`], and those of [`Session::snapshot`].
+    pub fn snapshot_as_of<'a, T: Token>(
+        &'a self,
+        token: T,
+        at: T::At<'_>,
+        entry: EntryId,
+    ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
+        Box::pin(self.as_of(token.def(), token.address(at), entry))
+    }
+
+    async fn as_of(
+        &self,
+        def: &'static DocDef,
+        mut address: DocumentAddress,
+        entry: EntryId,
+    ) -> Result<Option<Json>, SessionError> {
+        let (Scope::Conversation { conversation_id }, true) = (address.scope, def.is_rewindable()) else {
+            let kind = def.kind.into();
+            return Err(Rejection::NotRewindable { kind }.into());
+        };
+        let found = self.visible_entry(conversation_id, entry).await?;
+        let found = found.ok_or(Rejection::EntryNotVisible {
+            entry,
+            conversation: conversation_id,
+        })?;
+        address.scope = found.entry.conversation_id.into();
+        let at = Point::At(found.commit_seq);
+        let record = self.read(self.0.storage.find_document(&address, at)).await?;
+        let Some(record) = record else { return Ok(None) };
+        check_semantics(def, &record)?;
+        let stored = self.read(self.0.storage.document(record.id, at)).await?;
+        let Some(stored) = stored else { return Ok(None) };
+        let (value, _) = read_as(def, stored.version, stored.value)?;
+        Ok(Some(value))
     }
 }
 
@@ -198,6 +234,7 @@ impl super::Inner {
                 record: Rc::new(stored.record),
                 version: stored.version,
                 value: stored.value,
+                migrated: None,
                 deltas_since_base: stored.deltas_since_base,
             };
             self.documents

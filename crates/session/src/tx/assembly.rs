@@ -1,29 +1,50 @@
 //! From a settled callback to one normalized batch (spec 3.4): owners judged on final candidates, submissions resolved,
 //! drafts prepared, documents of finished tasks retired.
 
-use super::documents::{Record, wants_base};
+use super::documents::OpenDocument;
+use super::forks::StagedCopy;
 use super::{OwnerClaimKind, Tx, TxInner, submissions};
-use crate::documents::{DocumentAddress, DocumentCreate, Point, Scope};
+use crate::documents::{
+    CheckpointInfo, DocDef, DocumentAddress, DocumentCreate, DocumentRecord, ForkPolicy, Point, Scope,
+};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{DocumentId, TaskId};
 use crate::limits::SCAN_PAGE;
 use crate::publication::TaskChange;
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord};
+use crate::session::typed::definition_code;
 use crate::storage::{DocumentContent, DocumentQuery, StorageWrite};
 use std::rc::Rc;
-use tidehold_delta::{Json, Op};
+use tidehold_delta::{Json, Op, Prepared};
 
 /// An incarnation to create, or a stored one.
 pub(crate) enum Target {
     Create(DocumentCreate),
-    Existing(Record),
+    Existing(Rc<DocumentRecord>),
+    /// Stored in an older version of its definition: its next content is a base (spec 3.6).
+    Outdated(Rc<DocumentRecord>),
 }
 
 impl Target {
     fn id(&self) -> DocumentId {
         match self {
             Self::Create(create) => create.id,
-            Self::Existing(record) => record.id,
+            Self::Existing(record) | Self::Outdated(record) => record.id,
+        }
+    }
+
+    fn fork(&self) -> Option<ForkPolicy> {
+        match self {
+            Self::Create(create) => create.fork,
+            Self::Existing(record) | Self::Outdated(record) => record.fork,
+        }
+    }
+
+    /// Whether its content is a base whatever the definition says (spec 3.5).
+    fn requires_base(&self) -> bool {
+        match self {
+            Self::Create(_) | Self::Outdated(_) => true,
+            Self::Existing(_) => false,
         }
     }
 }
@@ -54,6 +75,8 @@ pub(crate) struct Assembly {
     pub entries: Vec<Rc<EntryRecord>>,
     pub submissions: Vec<Rc<SubmissionRecord>>,
     pub tasks: Vec<TaskChange>,
+    /// Of forks; no definition read them.
+    pub copies: Vec<StagedCopy>,
     pub documents: Vec<PreparedDocument>,
 }
 
@@ -63,10 +86,11 @@ impl Assembly {
             && self.entries.is_empty()
             && self.submissions.is_empty()
             && self.tasks.is_empty()
+            && self.copies.is_empty()
             && self.documents.is_empty()
     }
 
-    /// The batch, in the documented order: tables in staging order, then documents.
+    /// The batch, in the documented order: tables in staging order, then copies and documents.
     pub fn writes(&self) -> Vec<StorageWrite> {
         let mut writes = Vec::with_capacity(8);
         writes.extend(self.conversations.iter().cloned().map(StorageWrite::Conversation));
@@ -77,6 +101,11 @@ impl Assembly {
                 .iter()
                 .map(|change| StorageWrite::Task(Rc::clone(&change.after))),
         );
+        writes.extend(self.copies.iter().map(|copy| StorageWrite::DocumentCopy {
+            record: copy.create.clone(),
+            source: copy.source,
+            at: copy.at,
+        }));
         for document in &self.documents {
             if let Some(content) = &document.content {
                 writes.push(content_write(document, content));
@@ -98,7 +127,7 @@ fn content_write(document: &PreparedDocument, content: &PreparedContent) -> Stor
             version: content.version,
             value: content.value.clone(),
         },
-        Target::Existing(record) => StorageWrite::DocumentChange {
+        Target::Existing(record) | Target::Outdated(record) => StorageWrite::DocumentChange {
             id: record.id,
             content: if content.is_base {
                 DocumentContent::Base {
@@ -128,6 +157,7 @@ pub(crate) async fn assemble(tx: &Tx) -> Result<Assembly, SessionError> {
         entries: std::mem::take(&mut state.entries),
         submissions,
         tasks,
+        copies: state.forks.take_copies(),
         documents,
     })
 }
@@ -194,33 +224,12 @@ async fn prepare_documents(
     }
     let mut prepared = Vec::with_capacity(open.len() + retired.len());
     for (address, document) in retired.into_iter().chain(open) {
-        let retire = document.retire;
-        let is_new = matches!(document.target, Target::Create(_));
-        let def = document.def;
-        let deltas_before = document.deltas_since_base;
-        let change = prepare_one(document)?;
-        let PreparedOne {
-            target,
-            before,
-            value,
-            ops,
-            wants_base,
-        } = change;
-        let content = (is_new || !ops.is_empty()).then(|| PreparedContent {
-            version: def.version,
-            before: (!is_new).then_some(before),
-            value,
-            ops: ops.into(),
-            is_base: is_new || wants_base,
-            deltas_before,
-        });
-        if content.is_some() || retire {
-            prepared.push(PreparedDocument {
-                address,
-                target,
-                content,
-                retired: retire,
-            });
+        let document = prepare_one(address, document)?;
+        if document.content.is_some() || document.retired {
+            let (id, fork) = (document.target.id(), document.target.fork());
+            let forks = &inner.state.borrow().forks;
+            forks.check_written(id, &document.address, fork)?;
+            prepared.push(document);
         }
     }
     for task in ended {
@@ -229,28 +238,41 @@ async fn prepare_documents(
     Ok(prepared)
 }
 
-struct PreparedOne {
-    target: Target,
-    before: Json,
-    value: Json,
-    ops: Vec<Op>,
-    wants_base: bool,
+fn prepare_one(address: DocumentAddress, document: OpenDocument) -> Result<PreparedDocument, SessionError> {
+    let OpenDocument {
+        def,
+        target,
+        change,
+        deltas_since_base,
+        retire,
+    } = document;
+    let Prepared { base, value, ops } = change.prepare()?;
+    let is_base = match (target.requires_base(), ops.is_empty()) {
+        (true, _) => Some(true),
+        (false, true) => None,
+        // Evaluated once, for ordinary later mutations only (spec 3.5).
+        (false, false) => Some(wants_base(def, &value, &ops, deltas_since_base)?),
+    };
+    let content = is_base.map(|is_base| PreparedContent {
+        version: def.version,
+        before: (!matches!(target, Target::Create(_))).then_some(base),
+        value,
+        ops: ops.into(),
+        is_base,
+        deltas_before: deltas_since_base,
+    });
+    Ok(PreparedDocument {
+        address,
+        target,
+        content,
+        retired: retire,
+    })
 }
 
-fn prepare_one(mut document: super::documents::OpenDocument) -> Result<PreparedOne, SessionError> {
-    let change = std::mem::replace(&mut document.change, tidehold_delta::Change::begin(Json::Null));
-    let prepared = change.prepare()?;
-    // Evaluated once, for ordinary later mutations only (spec 3.5).
-    let wants_base = !prepared.ops.is_empty()
-        && matches!(document.target, Target::Existing(_))
-        && wants_base(&document, &prepared.value, &prepared.ops);
-    Ok(PreparedOne {
-        target: document.target,
-        before: prepared.base,
-        value: prepared.value,
-        ops: prepared.ops,
-        wants_base,
-    })
+/// Whether a draft's definition wants a complete base for this change.
+fn wants_base(def: &DocDef, value: &Json, ops: &[Op], deltas_since_base: u32) -> Result<bool, SessionError> {
+    let info = CheckpointInfo { deltas_since_base };
+    definition_code(def, || (def.checkpoint_when)(value, ops, info))
 }
 
 /// Retires the stored documents of a task that ends in this commit and was created by an earlier one.
@@ -281,15 +303,9 @@ async fn retire_stored(
             if prepared.iter().any(|document| document.target.id() == record.id) {
                 continue;
             }
-            let address = DocumentAddress {
-                kind: record.kind.clone(),
-                scope: record.scope,
-                key: record.key.clone(),
-            };
-            let target = Target::Existing(Rc::new(record));
             prepared.push(PreparedDocument {
-                address,
-                target,
+                address: record.address(),
+                target: Target::Existing(Rc::new(record)),
                 content: None,
                 retired: true,
             });

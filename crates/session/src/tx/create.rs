@@ -1,18 +1,19 @@
 //! Creation and replacement of records in a transaction (spec 3.3).
 
+use super::forks::Fork;
 use super::{OwnerClaim, OwnerClaimKind, TaskCandidate, Tx};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
 use crate::records::{
-    ConversationOwner, ConversationOwnership, ConversationRecord, DraftHead, EntryDraft, EntryRecord,
-    SubmissionRecord, SubmissionState, TaskCreate, TaskOwnership, TaskRecord, TaskState,
+    ConversationOwner, ConversationOwnership, ConversationParent, ConversationRecord, DraftHead, EntryDraft,
+    EntryRecord, SubmissionRecord, SubmissionState, TaskCreate, TaskOwnership, TaskRecord, TaskState,
 };
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use tidehold_delta::{Object, Text};
 
 impl Tx {
-    async fn mint(&self) -> Result<u64, SessionError> {
+    pub(super) async fn mint(&self) -> Result<u64, SessionError> {
         self.open()?;
         let minted = self.0.session.storage.mint_id().await;
         let id = minted.map_err(|error| self.0.session.fail(error))?;
@@ -27,21 +28,22 @@ impl Tx {
     ) -> LocalBoxFuture<'a, Result<ConversationRecord, SessionError>> {
         Box::pin(async move {
             let id = ConversationId(self.mint().await?);
-            self.insert_conversation(id, ownership).await
+            self.insert_conversation(id, None, ownership).await
         })
     }
 
     /// The root conversation under its reserved id. The caller knows that it does not exist.
     pub fn create_root<'a>(&'a self) -> LocalBoxFuture<'a, Result<ConversationRecord, SessionError>> {
         Box::pin(async move {
-            self.insert_conversation(ROOT_CONVERSATION_ID, ConversationOwnership::Ownerless)
+            self.insert_conversation(ROOT_CONVERSATION_ID, None, ConversationOwnership::Ownerless)
                 .await
         })
     }
 
-    async fn insert_conversation(
+    pub(super) async fn insert_conversation(
         &self,
         id: ConversationId,
+        fork: Option<Fork>,
         ownership: ConversationOwnership,
     ) -> Result<ConversationRecord, SessionError> {
         self.table_write()?;
@@ -60,16 +62,19 @@ impl Tx {
                 })
             }
         };
-        let record = ConversationRecord {
-            id,
-            parent: None,
-            owner,
-        };
-        self.0
-            .state
-            .borrow_mut()
-            .conversations
-            .push(Rc::new(record.clone()));
+        self.open()?;
+        let parent = fork.as_ref().map(|fork| ConversationParent {
+            conversation_id: fork.parent,
+            at: fork.at,
+        });
+        let record = ConversationRecord { id, parent, owner };
+        {
+            let mut state = self.0.state.borrow_mut();
+            state.conversations.push(Rc::new(record.clone()));
+            if let Some(Fork { parent, copies, .. }) = fork {
+                state.forks.add(parent, copies);
+            }
+        }
         if let Some(hook) = &self.0.session.options.conversation_created {
             hook.created(self, &record).await?;
         }
@@ -302,7 +307,7 @@ impl Tx {
         Ok(stored.map(Rc::new))
     }
 
-    async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
+    pub(super) async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
         let session = &self.0.session;
         let is_staged = || {
             let state = self.0.state.borrow();

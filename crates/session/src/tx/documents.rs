@@ -2,14 +2,13 @@
 
 use super::{Tx, TxInner};
 use crate::documents::{
-    DocDef, DocumentAddress, DocumentCreate, DocumentRecord, ForkPolicy, History, LatestFork, Scope,
-    Semantics, StoredHistory,
+    DocDef, DocFamilyToken, DocToken, DocumentAddress, DocumentCreate, Owner, Scope, Token,
 };
 use crate::error::{Rejection, SessionError};
 use crate::ids::DocumentId;
+use crate::session::typed::{StoredAs, TypedDocument, definition_code, root};
 use crate::tx::assembly::Target;
 use futures::future::LocalBoxFuture;
-use std::rc::Rc;
 use tidehold_delta::{Change, Draft, Json};
 
 /// One acquired document.
@@ -21,210 +20,205 @@ pub(crate) struct OpenDocument {
     pub retire: bool,
 }
 
-/// The singleton address of a definition in a scope.
-pub(crate) fn address_of(def: &DocDef, scope: Scope) -> DocumentAddress {
-    DocumentAddress {
-        kind: def.kind.into(),
-        scope,
-        key: None,
-    }
-}
-
-/// Stored lifetime semantics of a definition.
-fn stored_semantics(def: &DocDef) -> (Option<StoredHistory>, Option<ForkPolicy>) {
-    match def.semantics {
-        Semantics::Session | Semantics::Task => (None, None),
-        Semantics::Conversation(History::Latest { fork }) => {
-            let fork = match fork {
-                LatestFork::Current => ForkPolicy::Current,
-                LatestFork::Initial => ForkPolicy::Initial,
-            };
-            (Some(StoredHistory::Latest), Some(fork))
-        }
-        Semantics::Conversation(History::Rewindable { fork }) => {
-            (Some(StoredHistory::Rewindable), Some(fork))
+impl OpenDocument {
+    fn existing(def: &'static DocDef, stored: TypedDocument) -> Self {
+        let target = match stored.stored_as {
+            StoredAs::Current => Target::Existing(stored.record),
+            StoredAs::Older => Target::Outdated(stored.record),
+        };
+        Self {
+            def,
+            target,
+            change: Change::begin(stored.value),
+            deltas_since_base: stored.deltas_since_base,
+            retire: false,
         }
     }
+
+    pub(super) fn new(def: &'static DocDef, create: DocumentCreate, value: Json) -> Self {
+        Self {
+            def,
+            target: Target::Create(create),
+            change: Change::begin(value),
+            deltas_since_base: 0,
+            retire: false,
+        }
+    }
 }
 
-/// Typed access rejects a definition that disagrees with the stored incarnation (spec 3.1).
-pub(crate) fn check_stored(def: &DocDef, record: &DocumentRecord, version: u32) -> Result<(), Rejection> {
-    if stored_semantics(def) != (record.history, record.fork) {
-        return Err(Rejection::DocumentSemantics {
-            kind: def.kind.into(),
-        });
-    }
-    if def.version != version {
-        return Err(Rejection::DocumentVersion {
-            kind: def.kind.into(),
-            stored: version,
-            defined: def.version,
-        });
-    }
-    Ok(())
+/// Where an absent instance begins.
+enum Initial {
+    Singleton(fn() -> Json),
+    /// The seed of the first acquisition: later ones find the draft.
+    Member(fn(&Json) -> Json, Json),
 }
 
-struct PendingAcquisition<'a>(&'a TxInner);
+/// An operation under way. A transaction that settles before it is rejected (spec 3.4).
+pub(super) struct Pending<'a>(&'a TxInner);
 
-impl Drop for PendingAcquisition<'_> {
+impl Drop for Pending<'_> {
     fn drop(&mut self) {
         self.0.state.borrow_mut().pending -= 1;
     }
 }
 
 impl Tx {
-    /// The document's draft; created from `initial` when absent. Later acquisitions return the same draft.
-    pub fn doc(
-        &self,
-        def: &'static DocDef,
-        scope: impl Into<Scope>,
-    ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
-        Box::pin(self.doc_at(def, scope.into()))
+    pub(super) fn pending(&self) -> Pending<'_> {
+        self.0.state.borrow_mut().pending += 1;
+        Pending(&self.0)
     }
 
-    async fn doc_at(&self, def: &'static DocDef, scope: Scope) -> Result<Draft, SessionError> {
+    /// The draft of a singleton; created from its `initial` when absent. Later acquisitions return the same draft.
+    pub fn doc<O: Owner>(
+        &self,
+        token: &'static DocToken<O>,
+        owner: O,
+    ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
+        let initial = Initial::Singleton(token.initial);
+        Box::pin(self.acquire(token.def(), token.address(owner), initial))
+    }
+
+    /// The draft of a family's member; created from the family's `initial` of `seed` when absent. Later acquisitions
+    /// return the same draft and ignore their seeds.
+    pub fn member<O: Owner>(
+        &self,
+        token: &'static DocFamilyToken<O>,
+        at: (O, &str),
+        seed: Json,
+    ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
+        let initial = Initial::Member(token.initial, seed);
+        Box::pin(self.acquire(token.def(), token.address(at), initial))
+    }
+
+    async fn acquire(
+        &self,
+        def: &'static DocDef,
+        address: DocumentAddress,
+        initial: Initial,
+    ) -> Result<Draft, SessionError> {
         self.open()?;
-        self.0.state.borrow_mut().pending += 1;
-        let _pending = PendingAcquisition(&self.0);
+        let _pending = self.pending();
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
-        let address = address_of(def, scope);
         if let Some(open) = self.0.state.borrow().document(&address) {
             return Ok(open.change.draft());
         }
-        if let Scope::Task { task_id } = address.scope {
-            let task = self
-                .candidate_task(task_id)
-                .await?
-                .ok_or(Rejection::MissingTask(task_id))?;
-            if !task.is_live() {
-                return Err(Rejection::TaskFinished(task_id).into());
-            }
-        }
-        // After a retirement in this transaction the address is free again, whatever storage still says.
-        let retired_here = self.0.state.borrow().is_retired(&address);
-        let stored = if retired_here {
-            None
-        } else {
-            self.0.session.load_document(&address).await?
-        };
-        let opened = match stored {
-            Some(stored) => {
-                check_stored(def, &stored.record, stored.version)?;
-                OpenDocument {
-                    def,
-                    target: Target::Existing(stored.record),
-                    change: Change::begin(stored.value),
-                    deltas_since_base: stored.deltas_since_base,
-                    retire: false,
-                }
-            }
-            None => self.created(def, &address).await?,
+        self.check_owner(address.scope).await?;
+        let opened = match self.stored(def, &address).await? {
+            Some(opened) => opened,
+            None => self.created(def, &address, initial).await?,
         };
         self.open()?;
         let draft = opened.change.draft();
-        self.0.state.borrow_mut().documents.push((address, opened));
+        let mut state = self.0.state.borrow_mut();
+        state.forks.take(&address);
+        state.documents.push((address, opened));
         Ok(draft)
+    }
+
+    /// Judged on the owner as this transaction would leave it. Not a caller's table read.
+    async fn check_owner(&self, owner: Scope) -> Result<(), SessionError> {
+        match owner {
+            Scope::Session => Ok(()),
+            Scope::Conversation { conversation_id } => self.expect_conversation(conversation_id).await,
+            Scope::Task { task_id } => {
+                let task = self.candidate_task(task_id).await?;
+                if task.ok_or(Rejection::MissingTask(task_id))?.is_live() {
+                    Ok(())
+                } else {
+                    Err(Rejection::TaskFinished(task_id).into())
+                }
+            }
+        }
+    }
+
+    /// What is at the address before this transaction's own creation: the committed incarnation, or a fork's copy.
+    async fn stored(
+        &self,
+        def: &'static DocDef,
+        address: &DocumentAddress,
+    ) -> Result<Option<OpenDocument>, SessionError> {
+        // After a retirement in this transaction the address is free again, whatever storage still says.
+        if self.0.state.borrow().is_retired(address) {
+            return Ok(None);
+        }
+        if let Some(copied) = self.open_copy(def, address).await? {
+            return Ok(Some(copied));
+        }
+        let stored = self.0.session.typed_document(def, address).await?;
+        Ok(stored.map(|stored| OpenDocument::existing(def, stored)))
     }
 
     async fn created(
         &self,
         def: &'static DocDef,
         address: &DocumentAddress,
+        initial: Initial,
     ) -> Result<OpenDocument, SessionError> {
-        let minted = self.0.session.storage.mint_id().await;
-        let id = DocumentId(minted.map_err(|error| self.0.session.fail(error))?);
-        let (history, fork) = stored_semantics(def);
+        let value = definition_code(def, move || match initial {
+            Initial::Singleton(initial) => initial(),
+            Initial::Member(initial, seed) => initial(&seed),
+        })?;
+        let value = root(def, value)?;
+        let (history, fork) = def.history.unzip();
         let create = DocumentCreate {
-            id,
+            id: DocumentId(self.mint().await?),
             kind: address.kind.clone(),
-            key: None,
+            key: address.key.clone(),
             scope: address.scope,
             history,
             fork,
         };
-        Ok(OpenDocument {
-            def,
-            target: Target::Create(create),
-            change: Change::begin((def.initial)()),
-            deltas_since_base: 0,
-            retire: false,
-        })
+        Ok(OpenDocument::new(def, create, value))
     }
 
     /// The value as this transaction would leave it; `None` when absent. Never creates.
-    pub fn peek(
-        &self,
-        def: &'static DocDef,
-        scope: impl Into<Scope>,
-    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
-        Box::pin(self.peek_at(def, scope.into()))
+    pub fn peek<'a, T: Token>(
+        &'a self,
+        token: T,
+        at: T::At<'_>,
+    ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
+        Box::pin(self.peek_at(token.def(), token.address(at)))
     }
 
-    async fn peek_at(&self, def: &'static DocDef, scope: Scope) -> Result<Option<Json>, SessionError> {
+    async fn peek_at(
+        &self,
+        def: &'static DocDef,
+        address: DocumentAddress,
+    ) -> Result<Option<Json>, SessionError> {
         self.open()?;
-        let address = address_of(def, scope);
         if let Some(open) = self.0.state.borrow().document(&address) {
             return Ok(open.change.draft().get()?);
         }
-        if self.0.state.borrow().is_retired(&address) {
-            return Ok(None);
-        }
-        let stored = self.0.session.load_document(&address).await?;
-        let Some(stored) = stored else { return Ok(None) };
-        check_stored(def, &stored.record, stored.version)?;
-        Ok(Some(stored.value))
+        let stored = self.stored(def, &address).await?;
+        stored.map_or(Ok(None), |stored| Ok(stored.change.draft().get()?))
     }
 
     /// Retires the incarnation at the address, persisting an acquired draft's final content first. Absent: nothing.
-    pub fn retire_doc(
-        &self,
-        def: &'static DocDef,
-        scope: impl Into<Scope>,
-    ) -> LocalBoxFuture<'_, Result<(), SessionError>> {
-        Box::pin(self.retire_doc_at(def, scope.into()))
+    pub fn retire_doc<'a, T: Token>(
+        &'a self,
+        token: T,
+        at: T::At<'_>,
+    ) -> LocalBoxFuture<'a, Result<(), SessionError>> {
+        Box::pin(self.retire_at(token.def(), token.address(at)))
     }
 
-    async fn retire_doc_at(&self, def: &'static DocDef, scope: Scope) -> Result<(), SessionError> {
+    async fn retire_at(&self, def: &'static DocDef, address: DocumentAddress) -> Result<(), SessionError> {
         self.open()?;
-        self.0.state.borrow_mut().pending += 1;
-        let _pending = PendingAcquisition(&self.0);
+        let _pending = self.pending();
         let _turn = self.0.acquisition.lock().await;
         self.open()?;
-        let address = address_of(def, scope);
-        let acquired = {
-            let documents = &mut self.0.state.borrow_mut().documents;
-            let at = documents.iter().position(|(known, _)| *known == address);
-            at.map(|at| documents.remove(at).1)
+        let acquired = self.0.state.borrow_mut().take_document(&address);
+        let retired = match acquired {
+            Some(opened) => Some(opened),
+            None => self.stored(def, &address).await?,
         };
-        let mut opened = match acquired {
-            Some(opened) => opened,
-            // Nothing is at the address any more, whatever storage still says.
-            None if self.0.state.borrow().is_retired(&address) => return Ok(()),
-            None => match self.0.session.load_document(&address).await? {
-                Some(stored) => OpenDocument {
-                    def,
-                    target: Target::Existing(stored.record),
-                    change: Change::begin(stored.value),
-                    deltas_since_base: stored.deltas_since_base,
-                    retire: true,
-                },
-                None => return Ok(()),
-            },
-        };
+        let Some(mut opened) = retired else { return Ok(()) };
+        self.open()?;
+        let mut state = self.0.state.borrow_mut();
+        state.forks.take(&address);
         opened.retire = true;
-        self.0.state.borrow_mut().retired.push((address, opened));
+        state.retired.push((address, opened));
         Ok(())
     }
 }
-
-/// Whether a draft's definition wants a complete base for this change.
-pub(super) fn wants_base(open: &OpenDocument, value: &Json, ops: &[tidehold_delta::Op]) -> bool {
-    let info = crate::documents::CheckpointInfo {
-        deltas_since_base: open.deltas_since_base,
-    };
-    (open.def.checkpoint_when)(value, ops, info)
-}
-
-/// Keeps the record type in one place for assembly.
-pub(super) type Record = Rc<DocumentRecord>;

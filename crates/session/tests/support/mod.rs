@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use std::rc::Rc;
-use tidehold_delta::{Json, Op};
-use tidehold_session::documents::{CheckpointInfo, DocDef, History, LatestFork, Semantics};
+use tidehold_delta::Json;
+use tidehold_session::documents::{ConversationDoc, DocToken, History, LatestFork, TaskDoc};
 use tidehold_session::host_local::LocalRuntime;
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
 use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
@@ -13,27 +13,14 @@ use tidehold_session::{Session, SessionOptions, Tx};
 use tidehold_storage::fault::Countdown;
 use tidehold_storage::memory::MemoryStorage;
 
-fn never(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
-    false
-}
-
-pub static NOTES: DocDef = DocDef {
-    kind: "test.notes",
-    version: 1,
-    semantics: Semantics::Conversation(History::Latest {
-        fork: LatestFork::Initial,
-    }),
-    initial: Json::empty_object,
-    checkpoint_when: never,
+/// Latest only, and a fork begins without it.
+pub const OWN: History = History::Latest {
+    fork: LatestFork::Initial,
 };
 
-pub static SCRATCH: DocDef = DocDef {
-    kind: "test.scratch",
-    version: 1,
-    semantics: Semantics::Task,
-    initial: Json::empty_object,
-    checkpoint_when: never,
-};
+pub static NOTES: ConversationDoc = DocToken::of_conversation("test.notes", 1, OWN, Json::empty_object);
+
+pub static SCRATCH: TaskDoc = DocToken::of_task("test.scratch", 1, Json::empty_object);
 
 pub fn entry(text: &str) -> EntryDraft {
     EntryDraft {

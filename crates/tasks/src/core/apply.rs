@@ -154,11 +154,11 @@ pub fn admit_recovered(
 }
 
 fn recovery_value(change: &DocumentChange) -> Option<&Json> {
-    if *change.record.kind != *recovery::RECOVERY.kind {
+    if *change.record.kind != *recovery::RECOVERY.kind() {
         return None;
     }
     match &change.kind {
         DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. } => Some(value),
-        DocumentChangeKind::Copied | DocumentChangeKind::Retired => None,
+        DocumentChangeKind::Copied { .. } | DocumentChangeKind::Retired => None,
     }
 }

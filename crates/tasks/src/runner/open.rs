@@ -12,7 +12,7 @@ use crate::registry::TaskRegistry;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_delta::Json;
-use tidehold_session::documents::Scope;
+use tidehold_session::documents::TheSession;
 use tidehold_session::limits::SCAN_PAGE;
 use tidehold_session::records::{TaskRecord, TaskState};
 use tidehold_session::storage::TaskQuery;
@@ -94,7 +94,7 @@ impl Inner {
             return Ok(());
         }
         self.load().await?;
-        let stored = tx.peek(&RECOVERY, Scope::Session).await?.unwrap_or(Json::Null);
+        let stored = tx.peek(&RECOVERY, TheSession).await?.unwrap_or(Json::Null);
         let opens = recovery::read(&stored);
         {
             let mut state = self.state.borrow_mut();

@@ -66,6 +66,7 @@ pub struct Countdown<S> {
     inner: S,
     any: Fuse,
     reads: Fuse,
+    contents: Fuse,
     commits: Fuse,
     mints: Fuse,
     commit_fault: Cell<CommitFault>,
@@ -78,6 +79,7 @@ impl<S> Countdown<S> {
             inner,
             any: Fuse::default(),
             reads: Fuse::default(),
+            contents: Fuse::default(),
             commits: Fuse::default(),
             mints: Fuse::default(),
             commit_fault: Cell::new(CommitFault::Before),
@@ -92,6 +94,11 @@ impl<S> Countdown<S> {
     /// Lets `reads` more reads succeed.
     pub fn allow_reads(&self, reads: Option<u64>) {
         self.reads.set(reads);
+    }
+
+    /// Lets `contents` more document values be read; they count as reads too.
+    pub fn allow_contents(&self, contents: Option<u64>) {
+        self.contents.set(contents);
     }
 
     /// Lets `commits` more commits succeed; the next one fails as `fault` says.
@@ -165,6 +172,16 @@ impl<S: Storage> Storage for Countdown<S> {
         })
     }
 
+    fn document(&self, id: DocumentId, at: Point) -> StorageFuture<'_, Option<StoredDocument>> {
+        Box::pin(async move {
+            let (read, content) = (self.count(Call::Read), self.contents.count());
+            if (read, content) != (Spark::Nothing, Spark::Nothing) {
+                return injected();
+            }
+            self.inner.document(id, at).await
+        })
+    }
+
     reads! {
         fn incarnation() -> Option<Text>;
         fn head() -> Option<Seq>;
@@ -183,7 +200,6 @@ impl<S: Storage> Storage for Countdown<S> {
             -> Page<SubmissionRecord>;
         fn submission_by_request(conversation: ConversationId, request_id: &'a str) -> Option<SubmissionRecord>;
         fn find_document(address: &'a DocumentAddress, at: Point) -> Option<DocumentRecord>;
-        fn document(id: DocumentId, at: Point) -> Option<StoredDocument>;
         fn scan_documents(query: &'a DocumentQuery, limit: usize, cursor: Option<&'a Cursor>)
             -> Page<DocumentRecord>;
     }

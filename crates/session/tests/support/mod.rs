@@ -9,7 +9,7 @@ use tidehold_session::host_local::LocalRuntime;
 use tidehold_session::ids::ROOT_CONVERSATION_ID;
 use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
 use tidehold_session::storage::Storage;
-use tidehold_session::{Session, SessionOptions, Tx};
+use tidehold_session::{Session, SessionError, SessionOptions, Tx};
 use tidehold_storage::fault::Countdown;
 use tidehold_storage::memory::MemoryStorage;
 
@@ -48,6 +48,14 @@ pub async fn root(session: &Session) {
         .commit(async |tx: Tx| tx.create_root().await)
         .await
         .expect("a fresh session has no root");
+}
+
+/// One commit that must succeed.
+pub async fn change<T: 'static>(
+    session: &Session,
+    body: impl AsyncFnOnce(Tx) -> Result<T, SessionError> + 'static,
+) -> T {
+    session.commit(body).await.expect("the commit is valid")
 }
 
 fn on(storage: Rc<dyn Storage>, test: impl AsyncFnOnce(Session) + 'static) {

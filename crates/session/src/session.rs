@@ -2,6 +2,7 @@
 
 mod cache;
 mod commit;
+mod contexts;
 mod failure;
 mod known;
 mod reads;
@@ -14,6 +15,7 @@ use crate::line::{Job, Line};
 use crate::publication::Publication;
 use crate::records::ConversationRecord;
 use crate::session::cache::DocumentCache;
+use crate::session::contexts::Contexts;
 use crate::session::failure::Health;
 use crate::session::known::Known;
 use crate::storage::Storage;
@@ -76,6 +78,7 @@ pub(crate) struct Inner {
     health: RefCell<Health>,
     pub documents: RefCell<DocumentCache>,
     pub known: RefCell<Known>,
+    contexts: RefCell<Contexts>,
     listeners: RefCell<Listeners>,
 }
 
@@ -114,6 +117,7 @@ impl Session {
             health: RefCell::default(),
             documents: RefCell::default(),
             known: RefCell::default(),
+            contexts: RefCell::default(),
             listeners: RefCell::default(),
         }))
     }

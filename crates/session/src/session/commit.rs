@@ -87,7 +87,11 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
     for document in assembly.documents {
         adopt_document(&mut cache, &mut documents, document, seq, now);
     }
-    cache.evict(now, || inner.document_retention_ms());
+    cache.evict(now, || {
+        let retention = inner.document_retention_ms();
+        inner.contexts.borrow_mut().evict(now, retention);
+        retention
+    });
     Publication {
         seq,
         conversations: assembly.conversations,

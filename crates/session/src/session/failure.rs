@@ -66,6 +66,7 @@ impl Inner {
         let failed = SessionFailed { cause };
         *self.health.borrow_mut() = Health::Failed(failed.clone());
         self.known.take();
+        self.contexts.take();
         self.end(&SessionEnd::Failed(failed.clone()));
         if let Some(handler) = &self.options.on_report {
             report(handler.as_ref(), failed.to_string());

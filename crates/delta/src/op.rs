@@ -234,7 +234,7 @@ fn natural(value: &Json) -> Option<u64> {
 }
 
 /// Whether `order` contains each of `0..order.len()` once.
-fn is_bijection(order: &[u64]) -> bool {
+pub(crate) fn is_bijection(order: &[u64]) -> bool {
     let mut seen = vec![false; order.len()];
     order.iter().all(|place| {
         let slot = usize::try_from(*place).ok().and_then(|place| seen.get_mut(place));

@@ -1,4 +1,5 @@
-//! Runs the shared vectors: `apply-vectors.jsonl` and `vectors.jsonl`, each with its lone-surrogate file.
+//! Runs the shared vectors: `apply-vectors.jsonl` and `vectors.jsonl`, each with its lone-surrogate file,
+//! `wire-vectors.jsonl` and `replica-vectors.jsonl`.
 //!
 //! `TIDEHOLD_VECTORS` names another folder of the same layout (`delta/…` inside). There a missing file is
 //! skipped with a line; of the repository's own none may be missing. A file that is present is run whole.
@@ -22,6 +23,7 @@
 
 mod javascript;
 mod mutations;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,6 +44,8 @@ fn main() {
     each_line("apply-vectors-lone-surrogate.jsonl", &mut tally, apply_case);
     each_line("vectors.jsonl", &mut tally, change_case);
     each_line("vectors-lone-surrogate.jsonl", &mut tally, change_case);
+    each_line("wire-vectors.jsonl", &mut tally, streams::wire_case);
+    each_line("replica-vectors.jsonl", &mut tally, streams::replica_case);
     if tally.run == 0 && elsewhere().is_none() {
         tally.failures.push("not a single case was run".to_owned());
     }
@@ -142,7 +146,7 @@ fn expect_equal(what: &str, got: &Json, wanted: &Json) -> Result<(), String> {
     }
 }
 
-/// `{name, base, ops, result}`, or an error class; `immutableErrorType` may be met instead of it.
+/// `{name, base, ops, result}`, or an error class.
 fn apply_case(vector: &Json) -> Outcome {
     check((|| {
         let no_base = vector.get("noBase").and_then(Json::as_bool) == Some(true);
@@ -158,21 +162,26 @@ fn apply_case(vector: &Json) -> Outcome {
                 Ok(value) => return Err(format!("no error, but {value}")),
                 Err(error) => error,
             };
-            let member = |key: &str| vector.get(key).and_then(Json::as_str);
-            let classes = [member("errorType"), member("immutableErrorType")];
-            if !classes.contains(&Some(error.class())) {
-                return Err(format!("{}: {error}, wanted {classes:?}", error.class()));
-            }
-            // The class is the contract; a differing message is only worth a line.
-            if member("message").is_some_and(|message| message != error.to_string()) {
-                println!("note: message {error}, reference {:?}", member("message"));
-            }
-            return Ok(());
+            return expect_class(vector, error.class(), &error.to_string());
         }
         let value = outcome.map_err(|error| error.to_string())?;
         expect_equal("result", &value, vector.get("result").ok_or("no result")?)?;
         round_trip(base, batch, &value)
     })())
+}
+
+/// The error of `vector` has this class; `immutableErrorType` may be met instead of `errorType`.
+fn expect_class(vector: &Json, class: &str, message: &str) -> Result<(), String> {
+    let member = |key: &str| vector.get(key).and_then(Json::as_str);
+    let classes = [member("errorType"), member("immutableErrorType")];
+    if !classes.contains(&Some(class)) {
+        return Err(format!("{class}: {message}, wanted {classes:?}"));
+    }
+    // The class is the contract; a differing message is only worth a line.
+    if member("message").is_some_and(|wanted| wanted != message) {
+        println!("note: message {message}, reference {:?}", member("message"));
+    }
+    Ok(())
 }
 
 /// The decoded batch encodes to the same tuples and has the same effect.
@@ -186,6 +195,7 @@ fn round_trip(base: Option<&Json>, batch: &Json, value: &Json) -> Result<(), Str
     if decode_batch(&encoded).as_ref() != Ok(&ops) {
         return Err(format!("{encoded} decodes to something else"));
     }
+    streams::over_the_wire(&ops)?;
     let again = apply(base, &ops).map_err(|error| error.to_string())?;
     expect_equal("decoded and applied", &again, value)
 }

@@ -207,7 +207,9 @@ impl Open {
         if !is_bijection(&order) {
             return Err(ApplyError::Type("m permutation is not a bijection".into()).into());
         }
-        if self.array_len(target) == Some(order.len()) && self.is_unmoved(target, &order)? {
+        // A handle would notice which of two equal scalars it is.
+        let same_length = self.array_len(target) == Some(order.len());
+        if same_length && self.held.is_empty() && self.is_unmoved(target, &order)? {
             return Ok(());
         }
         let place = self.place(target);
@@ -249,7 +251,13 @@ impl Open {
         if target.path.is_empty()
             && let Some(Json::String(present)) = self.read(target)?
         {
-            return self.set(target, Json::from([&present, text].concat()));
+            if !text.is_empty() {
+                // Longer, but still the element that handles lead to.
+                let longer = Json::from([&present, text].concat());
+                self.step(target, Vec::new(), &Op::Replace(longer))?;
+                self.record(target, Overlay::replace_all);
+            }
+            return Ok(());
         }
         let place = self.place(target);
         self.tree(target.tree)?.append(target.path, text)?;

@@ -1,5 +1,6 @@
 //! A storage that fails on demand, for crash injection: the n-th read, commit or mint.
 
+use crate::forward::forward_reads;
 use std::cell::Cell;
 use tidehold_delta::Text;
 use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
@@ -136,18 +137,6 @@ fn injected<T>() -> Result<T, StorageError> {
     Err(StorageError::Backend("injected failure".into()))
 }
 
-/// Forwards reads, each counted when it is first polled.
-macro_rules! reads {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty;)*) => {
-        $(fn $name<'a>(&'a self, $($arg: $type),*) -> StorageFuture<'a, $out> {
-            Box::pin(async move {
-                if self.count(Call::Read) != Spark::Nothing { return injected() }
-                self.inner.$name($($arg),*).await
-            })
-        })*
-    };
-}
-
 impl<S: Storage> Storage for Countdown<S> {
     fn commit<'a>(&'a self, writes: &'a [StorageWrite]) -> StorageFuture<'a, Seq> {
         Box::pin(async move {
@@ -172,37 +161,17 @@ impl<S: Storage> Storage for Countdown<S> {
         })
     }
 
-    fn document(&self, id: DocumentId, at: Point) -> StorageFuture<'_, Option<StoredDocument>> {
-        Box::pin(async move {
-            let (read, content) = (self.count(Call::Read), self.contents.count());
-            if (read, content) != (Spark::Nothing, Spark::Nothing) {
-                return injected();
-            }
-            self.inner.document(id, at).await
-        })
-    }
-
-    reads! {
-        fn incarnation() -> Option<Text>;
-        fn head() -> Option<Seq>;
-        fn conversation(id: ConversationId) -> Option<ConversationRecord>;
-        fn scan_conversations(query: &'a ConversationQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<ConversationRecord>;
-        fn entry(id: EntryId) -> Option<StoredEntry>;
-        fn visible_entry(conversation: ConversationId, id: EntryId) -> Option<StoredEntry>;
-        fn find_latest_head_marker(conversation: ConversationId, at_or_before: Option<EntryId>)
-            -> Option<HeadMarker>;
-        fn scan_entries(query: &'a EntryQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<EntryRecord>;
-        fn task(id: TaskId) -> Option<TaskRecord>;
-        fn scan_tasks(query: &'a TaskQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<TaskRecord>;
-        fn submission(id: SubmissionId) -> Option<SubmissionRecord>;
-        fn scan_submissions(query: &'a SubmissionQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<SubmissionRecord>;
-        fn submission_by_request(conversation: ConversationId, request_id: &'a str) -> Option<SubmissionRecord>;
-        fn find_document(address: &'a DocumentAddress, at: Point) -> Option<DocumentRecord>;
-        fn scan_documents(query: &'a DocumentQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<DocumentRecord>;
-    }
+    // Each counts when it is first polled.
+    forward_reads!(|storage, read| {
+        let content = match read {
+            "document" => storage.contents.count(),
+            _ => Spark::Nothing,
+        };
+        if (storage.count(Call::Read), content) != (Spark::Nothing, Spark::Nothing) {
+            return injected();
+        }
+        &storage.inner
+    });
 
     /// Never fails by countdown: a failed session closes its storage too.
     fn close(&self) -> StorageFuture<'_, ()> {

@@ -148,8 +148,10 @@ fn a_change_of_everything_is_one_replacement_and_still_a_delta() {
     });
 }
 
+type Change = fn(&mut TaskRecord);
+
 /// How an owner can be unfit.
-fn unfit() -> [(&'static str, fn(&mut TaskRecord)); 3] {
+fn unfit() -> [(&'static str, Change); 3] {
     [
         ("completing", |record| {
             record.state = TaskState::Completing {
@@ -167,7 +169,7 @@ fn unfit() -> [(&'static str, fn(&mut TaskRecord)); 3] {
 
 #[test]
 fn no_work_begins_below_an_owner_that_is_missing_finished_or_abort_marked() {
-    async fn refused(session: &Session, owner: TaskId, make_unfit: Option<fn(&mut TaskRecord)>, what: &str) {
+    async fn refused(session: &Session, owner: TaskId, make_unfit: Option<Change>, what: &str) {
         for conversation in [false, true] {
             let made = session
                 .commit(async move |tx: Tx| {

@@ -212,3 +212,27 @@ fn no_work_begins_below_an_owner_that_is_missing_finished_or_abort_marked() {
         assert_eq!(tasks.len(), 3, "nothing of the refused was written");
     });
 }
+
+#[test]
+fn a_task_needs_a_conversation_given_or_bound() {
+    open(async |session| {
+        root(&session).await;
+        let nowhere = || TaskCreate {
+            conversation_id: None,
+            ..task(TaskOwnership::Conversation)
+        };
+        let made = session
+            .commit(async move |tx: Tx| tx.create_task(nowhere()).await)
+            .await;
+        assert!(
+            matches!(made, Err(SessionError::Rejected(Rejection::NoConversation))),
+            "{made:?}"
+        );
+        let id = change(&session, async move |tx| {
+            tx.bind(ROOT);
+            tx.create_task(nowhere()).await
+        })
+        .await;
+        assert_eq!(session.task(id).await.unwrap().unwrap().conversation_id, ROOT);
+    });
+}

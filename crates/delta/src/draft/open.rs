@@ -3,6 +3,7 @@
 use crate::draft::held::{Handle, Held, Target, Tree};
 use crate::draft::overlay::Overlay;
 use crate::draft::{DraftError, Prepared, emit};
+use crate::json::joined;
 use crate::op::is_bijection;
 use crate::scratch::Scratch;
 use crate::{ApplyError, Array, Json, Op, Path, Segment};
@@ -253,7 +254,7 @@ impl Open {
         {
             if !text.is_empty() {
                 // Longer, but still the element that handles lead to.
-                let longer = Json::from([&present, text].concat());
+                let longer = Json::String(joined(&present, text));
                 self.step(target, Vec::new(), &Op::Replace(longer))?;
                 self.record(target, Overlay::replace_all);
             }

@@ -107,9 +107,9 @@ impl<F: FileSystem> Disk<F> {
         // Before the calls: when they fail they may still have happened.
         self.names_changed.set(true);
         let Some(content) = content else {
-            self.fs.remove(&file).await?;
+            // Counted as gone, also when that fails: an append that finds it gone makes a name anew, which must be flushed.
             self.sidecars.borrow_mut().remove(&sidecar);
-            return Ok(());
+            return self.fs.remove(&file).await;
         };
         let replacement = sidecar.replacement();
         if !self.replacements.borrow_mut().insert(sidecar) {

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod sites;
+
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};

@@ -90,6 +90,11 @@ impl MemoryFs {
         self.0.fault.set(fault);
     }
 
+    /// Whether a failure is still to come.
+    pub fn is_armed(&self) -> bool {
+        self.0.fault.get().is_some()
+    }
+
     /// How many calls were made.
     pub fn calls(&self) -> u64 {
         self.0.calls.get()

@@ -13,6 +13,7 @@ pub mod host;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod host_local;
 pub mod ids;
+mod latch;
 pub mod limits;
 mod line;
 pub mod panics;
@@ -25,5 +26,5 @@ pub mod tx;
 pub mod weight;
 
 pub use error::{FailureCause, Rejection, SessionError, SessionFailed};
-pub use session::{Session, SessionEnd, SessionOptions, Subscription};
+pub use session::{Hold, Session, SessionEnd, SessionOptions, Subscription};
 pub use tx::Tx;

@@ -1,35 +1,42 @@
 //! The open session: the line, the commit and its publication (spec 3.4 and 4).
 
 mod cache;
+mod close;
 mod commit;
 mod contexts;
 mod failure;
 mod known;
+mod listeners;
 mod reads;
 pub(crate) mod typed;
+mod under_way;
 
 use crate::error::SessionError;
 use crate::host::{Host, Millis};
+use crate::latch::Latch;
 use crate::limits::DOCUMENT_RETENTION_MS;
 use crate::line::{Job, Line};
-use crate::publication::Publication;
 use crate::records::ConversationRecord;
 use crate::session::cache::DocumentCache;
+use crate::session::close::Ended;
 use crate::session::contexts::Contexts;
 use crate::session::failure::Health;
 use crate::session::known::Known;
+use crate::session::listeners::Listeners;
+use crate::session::under_way::UnderWay;
 use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
-use litemap::LiteMap;
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 use tidehold_delta::Json;
 
-pub use failure::SessionEnd;
+pub use close::SessionEnd;
+pub use listeners::Subscription;
+pub use under_way::Hold;
 
 /// Runs in every commit that creates or forks a conversation, before the creating call returns.
 pub trait ConversationHook {
@@ -45,7 +52,7 @@ pub trait ConversationHook {
 #[derive(Default)]
 pub struct SessionOptions {
     pub conversation_created: Option<Rc<dyn ConversationHook>>,
-    /// Receives the session's failure, once, after it is sealed.
+    /// Receives the session's failure, once, after it is sealed; and panics of listeners, which fail nothing.
     pub on_report: Option<Rc<dyn Fn(String)>>,
     /// How long an unused document stays in memory, read at each use (spec 4); ten minutes without it.
     pub document_retention_ms: Option<Rc<dyn Fn() -> Millis>>,
@@ -67,10 +74,9 @@ pub(crate) struct CachedDocument {
     pub deltas_since_base: u32,
 }
 
-type CommitListener = Rc<dyn Fn(&Rc<Publication>)>;
-type CloseListener = Rc<dyn Fn(&SessionEnd)>;
-
 pub(crate) struct Inner {
+    me: Weak<Self>,
+    /// Called through [`Inner::call`] and [`Inner::read`].
     pub storage: Rc<dyn Storage>,
     pub host: Rc<dyn Host>,
     pub options: SessionOptions,
@@ -80,36 +86,16 @@ pub(crate) struct Inner {
     pub known: RefCell<Known>,
     contexts: RefCell<Contexts>,
     listeners: RefCell<Listeners>,
-}
-
-#[derive(Default)]
-struct Listeners {
-    next: u64,
-    commit: LiteMap<u64, CommitListener>,
-    close: LiteMap<u64, CloseListener>,
-}
-
-/// Removes its listener when dropped.
-#[must_use = "dropping a subscription removes its listener"]
-pub struct Subscription {
-    session: Weak<Inner>,
-    key: u64,
-}
-
-impl Drop for Subscription {
-    fn drop(&mut self) {
-        if let Some(inner) = self.session.upgrade() {
-            let mut listeners = inner.listeners.borrow_mut();
-            listeners.commit.remove(&self.key);
-            listeners.close.remove(&self.key);
-        }
-    }
+    under_way: Rc<UnderWay>,
+    /// Set when the storage is closed.
+    ended: Latch<Ended>,
 }
 
 impl Session {
     /// Binds a session to its storage. Reads nothing and writes nothing.
     pub fn open(storage: Rc<dyn Storage>, host: Rc<dyn Host>, options: SessionOptions) -> Self {
-        Self(Rc::new(Inner {
+        Self(Rc::new_cyclic(|me| Inner {
+            me: Weak::clone(me),
             storage,
             host,
             options,
@@ -119,6 +105,8 @@ impl Session {
             known: RefCell::default(),
             contexts: RefCell::default(),
             listeners: RefCell::default(),
+            under_way: Rc::default(),
+            ended: Latch::default(),
         }))
     }
 
@@ -218,32 +206,6 @@ impl Session {
         }
     }
 
-    /// Calls `listener` synchronously with every later publication, on the line, after adoption. It must not block and
-    /// must not commit; it may spawn.
-    pub fn subscribe_commits(&self, listener: impl Fn(&Rc<Publication>) + 'static) -> Subscription {
-        self.register(|listeners, key| {
-            listeners.commit.insert(key, Rc::new(listener));
-        })
-    }
-
-    /// Calls `listener` once, synchronously, when close or failure begins.
-    pub fn subscribe_close(&self, listener: impl Fn(&SessionEnd) + 'static) -> Subscription {
-        self.register(|listeners, key| {
-            listeners.close.insert(key, Rc::new(listener));
-        })
-    }
-
-    fn register(&self, insert: impl FnOnce(&mut Listeners, u64)) -> Subscription {
-        let mut listeners = self.0.listeners.borrow_mut();
-        let key = listeners.next;
-        listeners.next += 1;
-        insert(&mut listeners, key);
-        Subscription {
-            session: Rc::downgrade(&self.0),
-            key,
-        }
-    }
-
     /// Spawns background work of this session.
     pub fn spawn(&self, future: impl Future<Output = ()> + 'static) {
         self.0.host.spawn(Box::pin(future));
@@ -266,12 +228,5 @@ impl Inner {
             Poll::Ready(())
         };
         std::future::poll_fn(begin).await;
-    }
-
-    pub(crate) fn publish(&self, publication: &Rc<Publication>) {
-        let listeners: Vec<CommitListener> = self.listeners.borrow().commit.values().cloned().collect();
-        for listener in listeners {
-            listener(publication);
-        }
     }
 }

@@ -72,11 +72,8 @@ fn a_panic_on_the_line_is_the_hosts_and_shuts_the_line() {
     let ended = catch_unwind(AssertUnwindSafe(|| {
         open(async move |session| {
             root(&session).await;
-            let _watch = session.subscribe_commits(|_| panic!("a listener broke"));
-            let mut commit = Box::pin(
-                session.commit(async |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry("x")).await),
-            );
-            let poll = catch_unwind(AssertUnwindSafe(|| (&mut commit).now_or_never()));
+            let mut job = Box::pin(session.on_line(async || -> () { panic!("the kernel broke") }));
+            let poll = catch_unwind(AssertUnwindSafe(|| (&mut job).now_or_never()));
             *seen.borrow_mut() = poll.is_err();
             let after = session.commit(async |_: Tx| Ok::<_, SessionError>(()));
             assert!(after.now_or_never().is_none());
@@ -84,7 +81,7 @@ fn a_panic_on_the_line_is_the_hosts_and_shuts_the_line() {
         });
     }));
     let panic = ended.expect_err("the native host lets a panic of its work through");
-    assert_eq!(panic.downcast_ref::<&str>(), Some(&"a listener broke"));
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"the kernel broke"));
     assert!(!*caught.borrow(), "the caller met the panic");
 }
 

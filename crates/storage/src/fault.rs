@@ -1,7 +1,12 @@
-//! A storage that fails on demand, for crash injection: the n-th read, commit or mint.
+//! A storage that fails on demand, for crash injection: the n-th read, commit or mint. And one that waits on demand.
+
+mod gate;
+
+pub use gate::Held;
 
 use crate::forward::forward_reads;
-use std::cell::Cell;
+use gate::Gate;
+use std::cell::{Cell, RefCell};
 use tidehold_delta::Text;
 use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
 use tidehold_session::ids::{ConversationId, DocumentId, EntryId, Seq, SubmissionId, TaskId};
@@ -23,6 +28,7 @@ enum Call {
     Read,
     Commit,
     Mint,
+    Close,
 }
 
 /// What one call met.
@@ -61,16 +67,22 @@ impl Fuse {
     }
 }
 
-/// Wraps a storage and fails from the n-th call on, counted together or by sort of call.
+/// Wraps a storage and fails from the n-th call on, counted together or by sort of call. Calls can also be held at the
+/// entrance.
 #[derive(Debug)]
 pub struct Countdown<S> {
     inner: S,
+    read_gate: Gate,
+    commit_gate: Gate,
+    close_gate: Gate,
+    closes: Fuse,
     any: Fuse,
     reads: Fuse,
     contents: Fuse,
     commits: Fuse,
     mints: Fuse,
     commit_fault: Cell<CommitFault>,
+    error: RefCell<StorageError>,
 }
 
 impl<S> Countdown<S> {
@@ -78,12 +90,17 @@ impl<S> Countdown<S> {
     pub fn new(inner: S) -> Self {
         Self {
             inner,
+            read_gate: Gate::default(),
+            commit_gate: Gate::default(),
+            close_gate: Gate::default(),
+            closes: Fuse::default(),
             any: Fuse::default(),
             reads: Fuse::default(),
             contents: Fuse::default(),
             commits: Fuse::default(),
             mints: Fuse::default(),
             commit_fault: Cell::new(CommitFault::Before),
+            error: RefCell::new(StorageError::Backend("injected failure".into())),
         }
     }
 
@@ -113,9 +130,38 @@ impl<S> Countdown<S> {
         self.mints.set(mints);
     }
 
+    /// What failing calls fail with; a backend's failure unless told otherwise.
+    pub fn fail_with(&self, error: StorageError) {
+        self.error.replace(error);
+    }
+
+    /// Lets the close fail, after it closed the wrapped storage.
+    pub fn fail_close(&self) {
+        self.closes.set(Some(0));
+    }
+
+    /// Lets reads wait before they reach the storage, until what is returned is dropped.
+    pub fn hold_reads(&self) -> Held {
+        self.read_gate.hold()
+    }
+
+    /// The same for commits.
+    pub fn hold_commits(&self) -> Held {
+        self.commit_gate.hold()
+    }
+
+    /// The same for the close.
+    pub fn hold_close(&self) -> Held {
+        self.close_gate.hold()
+    }
+
     /// The wrapped storage.
     pub fn inner(&self) -> &S {
         &self.inner
+    }
+
+    fn injected<T>(&self) -> Result<T, StorageError> {
+        Err(self.error.borrow().clone())
     }
 
     fn count(&self, call: Call) -> Spark {
@@ -123,6 +169,8 @@ impl<S> Countdown<S> {
             Call::Read => &self.reads,
             Call::Commit => &self.commits,
             Call::Mint => &self.mints,
+            // A failed session closes its storage too: only its own fuse counts.
+            Call::Close => return self.closes.count(),
         };
         // Both count, whichever fails.
         match (own.count(), self.any.count()) {
@@ -133,20 +181,17 @@ impl<S> Countdown<S> {
     }
 }
 
-fn injected<T>() -> Result<T, StorageError> {
-    Err(StorageError::Backend("injected failure".into()))
-}
-
 impl<S: Storage> Storage for Countdown<S> {
     fn commit<'a>(&'a self, writes: &'a [StorageWrite]) -> StorageFuture<'a, Seq> {
         Box::pin(async move {
+            self.commit_gate.passed().await;
             match (self.count(Call::Commit), self.commit_fault.get()) {
                 (Spark::Nothing, _) => self.inner.commit(writes).await,
                 (Spark::Fails, CommitFault::After) => {
                     self.inner.commit(writes).await?;
-                    injected()
+                    self.injected()
                 }
-                (Spark::Fails | Spark::Gone, _) => injected(),
+                (Spark::Fails | Spark::Gone, _) => self.injected(),
             }
         })
     }
@@ -156,26 +201,33 @@ impl<S: Storage> Storage for Countdown<S> {
             if self.count(Call::Mint) == Spark::Nothing {
                 self.inner.mint_id().await
             } else {
-                injected()
+                self.injected()
             }
         })
     }
 
     // Each counts when it is first polled.
     forward_reads!(|storage, read| {
+        storage.read_gate.passed().await;
         let content = match read {
             "document" => storage.contents.count(),
             _ => Spark::Nothing,
         };
         if (storage.count(Call::Read), content) != (Spark::Nothing, Spark::Nothing) {
-            return injected();
+            return storage.injected();
         }
         &storage.inner
     });
 
-    /// Never fails by countdown: a failed session closes its storage too.
     fn close(&self) -> StorageFuture<'_, ()> {
-        self.inner.close()
+        Box::pin(async move {
+            self.close_gate.passed().await;
+            self.inner.close().await?;
+            match self.count(Call::Close) {
+                Spark::Nothing => Ok(()),
+                Spark::Fails | Spark::Gone => self.injected(),
+            }
+        })
     }
 }
 

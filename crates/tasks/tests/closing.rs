@@ -8,12 +8,14 @@
 
 mod support;
 
+use futures::FutureExt;
 use futures::channel::oneshot;
 use std::cell::RefCell;
+use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::SessionError;
 use tidehold_session::storage::Storage;
+use tidehold_session::{SessionEnd, SessionError};
 use tidehold_tasks::*;
 
 type Rt = Runtime<Probe>;
@@ -35,6 +37,83 @@ fn closing_writes_no_outcome_and_the_task_goes_on_after_reopening() {
     bench.scheduler.resume();
     bench.settle();
     assert_eq!(bench.log(), [format!("second {id}")]);
+}
+
+/// Code that ignores its signal until the gate opens.
+fn deaf(gate: oneshot::Receiver<()>) -> Probe {
+    let gate = RefCell::new(Some(gate));
+    stuck().phase("first", move |_, _: Rt| {
+        let gate = gate.borrow_mut().take();
+        async move {
+            if let Some(gate) = gate {
+                gate.await.unwrap();
+            }
+            Ok(())
+        }
+    })
+}
+
+#[test]
+fn a_close_stays_pending_with_the_storage_open_until_deaf_code_returns() {
+    for fails in [false, true] {
+        let (open, gate) = oneshot::channel();
+        let mut bench = Bench::new(deaf(gate));
+        let id = bench.create(json!({}));
+        bench.settle();
+        let (session, storage, host) = (bench.session.clone(), bench.storage.clone(), bench.runtime.host());
+        bench.run(async move {
+            if fails {
+                session.fail("the test says so".to_owned());
+            }
+            let (mut closing, mut closed) = (session.close(), session.closed());
+            assert!((&mut closing).now_or_never().is_none());
+            host.sleep_until(host.now() + 1_000).await;
+            assert!((&mut closing).now_or_never().is_none());
+            assert!((&mut closed).now_or_never().is_none());
+            assert!(storage.head().await.is_ok(), "the storage is open");
+            open.send(()).unwrap();
+            assert_eq!(closing.await.is_err(), fails);
+            let ended = closed.await;
+            assert_eq!(matches!(ended, SessionEnd::Failed(_)), fails);
+            assert!(storage.head().await.is_err(), "the storage is closed");
+        });
+        // Nothing of the old code follows; another life runs the task again.
+        let mut bench = bench.restart();
+        assert_eq!(bench.status(id), "pending");
+        bench.log.borrow_mut().clear();
+        bench.scheduler.resume();
+        bench.settle();
+        assert_eq!(bench.log(), [format!("first {id}")]);
+    }
+}
+
+#[test]
+fn code_is_signalled_when_every_close_listener_was_called() {
+    let order: Rc<RefCell<Vec<&str>>> = Rc::default();
+    let seen = Rc::clone(&order);
+    let probe = Probe::new().phase("first", move |_, runtime: Rt| {
+        let seen = Rc::clone(&seen);
+        async move {
+            runtime.signal().aborted().await;
+            seen.borrow_mut().push("signalled");
+            Ok(())
+        }
+    });
+    let mut bench = Bench::new(probe);
+    bench.create(json!({}));
+    bench.settle();
+    let (session, asked, live) = (bench.session.clone(), Rc::clone(&order), bench.scheduler.clone());
+    bench.run(async move {
+        // Younger than the scheduler's.
+        let _listener = session.subscribe_close(move |_| {
+            asked.borrow_mut().push(match live.scheduling() {
+                Scheduling::Closing => "late",
+                _ => "listener",
+            });
+        });
+        session.close().await.unwrap();
+    });
+    assert_eq!(*order.borrow(), ["listener", "signalled"]);
 }
 
 /// Closes while a slow commit holds the line, with `meanwhile` called before the close begins.

@@ -126,9 +126,11 @@ impl Bench {
     /// Runs something to its end, with everything that is spawned.
     pub fn run<T: 'static>(&mut self, call: impl AsyncFnOnce(Rc<Contract>) -> T + 'static) -> T {
         let contract = Rc::clone(&self.contract);
-        self.runtime
-            .run(async move { call(contract).await })
-            .expect("the call ends")
+        let done = self.runtime.run(async move { call(contract).await });
+        // Those of listeners are contained: they would pass in silence.
+        let panicked = |report: &String| report.contains("panicked");
+        assert!(!self.reports.borrow().iter().any(panicked), "{:?}", self.reports);
+        done.expect("the call ends")
     }
 
     /// A call seen through; its result is checked as every result is.

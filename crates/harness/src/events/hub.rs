@@ -63,7 +63,7 @@ impl EventHub {
             subscriptions: RefCell::default(),
         });
         let weak = Rc::downgrade(&hub);
-        let commits = session.subscribe_commits(move |publication| {
+        let commits = session.attach(move |publication| {
             if let Some(hub) = weak.upgrade() {
                 hub.published(publication);
             }

@@ -42,7 +42,7 @@ impl Waits {
             subscriptions: RefCell::default(),
         });
         let weak = Rc::downgrade(&waits);
-        let commits = session.subscribe_commits(move |publication| {
+        let commits = session.attach(move |publication| {
             let Some(waits) = weak.upgrade() else { return };
             for record in publication
                 .submissions

@@ -118,9 +118,11 @@ impl Bench {
     /// Runs one call to its end, with everything that is spawned.
     pub fn run<T: 'static>(&mut self, call: impl AsyncFnOnce(Harness) -> T + 'static) -> T {
         let harness = self.harness.clone();
-        self.runtime
-            .run(async move { call(harness).await })
-            .expect("the call ends")
+        let done = self.runtime.run(async move { call(harness).await });
+        // Those of listeners are contained: they would pass in silence.
+        let panicked = |report: &String| report.contains("panicked");
+        assert!(!self.reports.borrow().iter().any(panicked), "{:?}", self.reports);
+        done.expect("the call ends")
     }
 
     /// Everything that can happen without a further call happens.

@@ -6,7 +6,7 @@ use crate::error::{Rejection, SessionError};
 use crate::host::Millis;
 use crate::ids::Seq;
 use crate::limits::MAX_BATCH_BYTES;
-use crate::panics::{caught, panic_text};
+use crate::panics::{caught, caught_call, panic_text};
 use crate::publication::{DocumentChange, DocumentChangeKind, Publication};
 use crate::tx::assembly::{Assembly, PreparedDocument, Target};
 use crate::tx::{Tx, assembly};
@@ -59,12 +59,19 @@ async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError
     }
     // From here to the end of `publish` a synchronous backend yields nowhere, so the platform's output gate covers
     // everything that listeners send (invariant 2).
-    let stored = inner.storage.commit(&writes).await;
-    inner.health.borrow().check_admitted()?;
+    let stored = inner.call(inner.storage.commit(&writes)).await?;
     let seq = stored.map_err(|error| inner.fail(error))?;
-    let publication = Rc::new(adopt(inner, assembly, seq));
-    inner.publish(&publication);
-    Ok(())
+    match caught_call(|| adopt(inner, assembly, seq)) {
+        Ok(publication) => {
+            inner.publish(&Rc::new(publication));
+            Ok(())
+        }
+        Err(panic) => {
+            let text = panic_text(panic.as_ref());
+            inner.bookkeeping_failed(format!("a committed batch was not adopted: {text}"));
+            inner.health.borrow().check_admitted()
+        }
+    }
 }
 
 /// Makes the prepared values the current ones and describes what changed.

@@ -1,23 +1,16 @@
-//! Health of a session: open, closing, closed or failed (spec 10.1).
+//! Health of a session and how it fails (spec 10.1).
 
-use super::{CloseListener, Inner, Session};
+use super::{Inner, Session, SessionEnd};
 use crate::error::{FailureCause, SessionError, SessionFailed};
 use crate::panics::report;
 use crate::storage::StorageError;
-use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 
-/// How a session ended.
-#[derive(Clone, Debug)]
-pub enum SessionEnd {
-    Closed,
-    Failed(SessionFailed),
-}
-
 #[derive(Default)]
-pub(crate) enum Health {
+pub(super) enum Health {
     #[default]
     Open,
+    /// Sealed by a close, for good.
     Closing,
     Failed(SessionFailed),
 }
@@ -30,9 +23,7 @@ impl Health {
             Self::Failed(failed) => Err(SessionError::Failed(failed.clone())),
         }
     }
-}
 
-impl Health {
     /// For work admitted before a close: it settles; only a failure stops it.
     pub fn check_admitted(&self) -> Result<(), SessionError> {
         match self {
@@ -43,16 +34,8 @@ impl Health {
 }
 
 impl Inner {
-    /// The error a call reports for a storage failure. Invalid reads fail their call; anything else ends the session:
-    /// the call that met it reports the error itself, every other one [`SessionFailed`].
-    pub(crate) fn read_error(&self, error: StorageError) -> SessionError {
-        match error {
-            StorageError::Request(message) => SessionError::Request(message),
-            fatal => self.fail(fatal),
-        }
-    }
-
-    /// Ends the session with its first error.
+    /// Ends the session with its first error. The call that met it reports the error itself, every other one
+    /// [`SessionFailed`].
     pub(crate) fn fail(&self, error: StorageError) -> SessionError {
         if let Health::Failed(failed) = &*self.health.borrow() {
             return SessionError::Failed(failed.clone());
@@ -62,21 +45,30 @@ impl Inner {
         SessionError::Storage(cause)
     }
 
-    fn fail_with(&self, cause: FailureCause) {
-        let failed = SessionFailed { cause };
-        *self.health.borrow_mut() = Health::Failed(failed.clone());
-        self.known.take();
-        self.contexts.take();
-        self.end(&SessionEnd::Failed(failed.clone()));
-        if let Some(handler) = &self.options.on_report {
-            report(handler.as_ref(), failed.to_string());
+    /// Ends the session because memory does not match storage any more. Nothing when it has failed, or has closed.
+    pub(super) fn bookkeeping_failed(&self, reason: String) {
+        let going = self.health.borrow().check_admitted().is_ok() && self.ended.get().is_none();
+        if going {
+            self.fail_with(FailureCause::Bookkeeping(reason.into()));
         }
     }
 
-    fn end(&self, end: &SessionEnd) {
-        let listeners: Vec<CloseListener> = self.listeners.borrow().close.values().cloned().collect();
-        for listener in listeners {
-            listener(end);
+    fn fail_with(&self, cause: FailureCause) {
+        let failed = SessionFailed { cause };
+        let before = self.health.replace(Health::Failed(failed.clone()));
+        self.known.take();
+        self.contexts.take();
+        // A close under way has told everyone, and closes the backend.
+        if matches!(before, Health::Open) {
+            self.tell_end(&SessionEnd::Failed(failed.clone()));
+            self.close_by_itself();
+        }
+        self.report(failed.to_string());
+    }
+
+    pub(super) fn report(&self, text: String) {
+        if let Some(handler) = &self.options.on_report {
+            report(handler.as_ref(), text);
         }
     }
 }
@@ -84,38 +76,11 @@ impl Inner {
 impl Session {
     /// Ends the session because of a component's own bookkeeping, as a storage failure does (spec 10.1).
     pub fn fail(&self, reason: String) {
-        let going = self.0.health.borrow().check_admitted().is_ok();
-        if going {
-            self.0.fail_with(FailureCause::Bookkeeping(reason.into()));
-        }
+        self.0.bookkeeping_failed(reason);
     }
 
     /// Whether calls are still admitted, else why not.
     pub fn health(&self) -> Result<(), SessionError> {
         self.0.health.borrow().check()
-    }
-
-    /// Seals admission, ends observers, lets admitted commits settle, then closes storage.
-    pub fn close<'a>(&'a self) -> LocalBoxFuture<'a, Result<(), SessionError>> {
-        Box::pin(async move {
-            let (reply, closed) = futures::channel::oneshot::channel();
-            {
-                let mut health = self.0.health.borrow_mut();
-                health.check()?;
-                *health = Health::Closing;
-            }
-            self.0.end(&SessionEnd::Closed);
-            let inner = Rc::clone(&self.0);
-            let job = async move {
-                let result = inner.storage.close().await;
-                let _gone = reply.send(result);
-            };
-            self.0.push(Box::pin(job)).await;
-            match closed.await {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err(self.0.fail(error)),
-                Err(_) => Err(SessionError::Closed),
-            }
-        })
     }
 }

@@ -17,10 +17,7 @@ use tidehold_delta::{Json, Text};
 impl Session {
     async fn read<T>(&self, call: StorageFuture<'_, T>) -> Result<T, SessionError> {
         self.health()?;
-        let result = call.await;
-        // A call under way while the session failed reports the failure whatever it returned.
-        self.health()?;
-        result.map_err(|error| self.0.read_error(error))
+        self.0.read(call).await
     }
 
     /// The conversation, if it was created.
@@ -191,17 +188,22 @@ impl Session {
             let kind = def.kind.into();
             return Err(Rejection::NotRewindable { kind }.into());
         };
-        let found = self.visible_entry(conversation_id, entry).await?;
+        self.health()?;
+        // One read, though it takes three calls: a close meanwhile lets it end.
+        let (_hold, inner) = (self.0.hold(), &self.0);
+        let found = inner
+            .read(inner.storage.visible_entry(conversation_id, entry))
+            .await?;
         let found = found.ok_or(Rejection::EntryNotVisible {
             entry,
             conversation: conversation_id,
         })?;
         address.scope = found.entry.conversation_id.into();
         let at = Point::At(found.commit_seq);
-        let record = self.read(self.0.storage.find_document(&address, at)).await?;
+        let record = inner.read(inner.storage.find_document(&address, at)).await?;
         let Some(record) = record else { return Ok(None) };
         check_semantics(def, &record)?;
-        let stored = self.read(self.0.storage.document(record.id, at)).await?;
+        let stored = inner.read(inner.storage.document(record.id, at)).await?;
         let Some(stored) = stored else { return Ok(None) };
         let (value, _) = read_as(def, stored.version, stored.value)?;
         Ok(Some(value))
@@ -219,16 +221,12 @@ impl super::Inner {
                 return Ok(Some(cached.clone()));
             }
             let found = self
-                .storage
-                .find_document(address, Point::Current)
-                .await
-                .map_err(|e| self.read_error(e))?;
+                .read(self.storage.find_document(address, Point::Current))
+                .await?;
             let Some(record) = found else { return Ok(None) };
             let stored = self
-                .storage
-                .document(record.id, Point::Current)
-                .await
-                .map_err(|e| self.read_error(e))?;
+                .read(self.storage.document(record.id, Point::Current))
+                .await?;
             let Some(stored) = stored else { return Ok(None) };
             let cached = CachedDocument {
                 record: Rc::new(stored.record),

@@ -293,12 +293,9 @@ async fn retire_stored(
     };
     let mut cursor = None;
     loop {
-        let page = inner
-            .session
-            .storage
-            .scan_documents(&query, SCAN_PAGE, cursor.as_ref())
-            .await;
-        let page = page.map_err(|error| inner.session.read_error(error))?;
+        let session = &inner.session;
+        let page = session.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref());
+        let page = session.read(page).await?;
         for record in page.items {
             if prepared.iter().any(|document| document.target.id() == record.id) {
                 continue;

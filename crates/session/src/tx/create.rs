@@ -15,8 +15,9 @@ use tidehold_delta::{Object, Text};
 impl Tx {
     pub(super) async fn mint(&self) -> Result<u64, SessionError> {
         self.open()?;
-        let minted = self.0.session.storage.mint_id().await;
-        let id = minted.map_err(|error| self.0.session.fail(error))?;
+        let session = &self.0.session;
+        let minted = session.call(session.storage.mint_id()).await?;
+        let id = minted.map_err(|error| session.fail(error))?;
         self.open()?;
         Ok(id)
     }
@@ -302,8 +303,7 @@ impl Tx {
             return Ok(known);
         }
         // Not made known: only what the line committed is certainly the newest.
-        let stored = session.storage.task(id).await;
-        let stored = stored.map_err(|error| session.read_error(error))?;
+        let stored = session.read(session.storage.task(id)).await?;
         Ok(stored.map(Rc::new))
     }
 
@@ -316,8 +316,7 @@ impl Tx {
         if session.known.borrow().has_conversation(id) || is_staged() {
             return Ok(());
         }
-        let found = session.storage.conversation(id).await;
-        match found.map_err(|error| session.read_error(error))? {
+        match session.read(session.storage.conversation(id)).await? {
             Some(_) => {
                 session.known.borrow_mut().found(id);
                 Ok(())

@@ -104,12 +104,11 @@ impl Tx {
             let _pending = self.pending();
             self.expect_conversation(parent).await?;
             // Nothing is visible from a conversation that does not exist before this commit.
-            let storage = &self.0.session.storage;
+            let session = &self.0.session;
             let found = match self.is_committed(parent) {
-                true => storage.visible_entry(parent, at).await,
-                false => Ok(None),
+                true => session.read(session.storage.visible_entry(parent, at)).await?,
+                false => None,
             };
-            let found = found.map_err(|error| self.0.session.read_error(error))?;
             let found = found.ok_or(Rejection::EntryNotVisible {
                 entry: at,
                 conversation: parent,
@@ -156,9 +155,9 @@ impl Tx {
         };
         let mut cursor = None;
         loop {
-            let storage = &self.0.session.storage;
-            let page = storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref()).await;
-            let page = page.map_err(|error| self.0.session.read_error(error))?;
+            let session = &self.0.session;
+            let page = session.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref());
+            let page = session.read(page).await?;
             for record in page.items {
                 if record.fork == Some(policy) {
                     copies.push(self.copy_of(record, at, child).await?);
@@ -210,8 +209,7 @@ impl Tx {
             return Ok(None);
         };
         let session = &self.0.session;
-        let stored = session.storage.document(source, at).await;
-        let stored = stored.map_err(|error| session.read_error(error))?;
+        let stored = session.read(session.storage.document(source, at)).await?;
         let gone = || session.fail(StorageError::Corrupt(format!("document {source} is gone")));
         let stored = stored.ok_or_else(gone)?;
         check_semantics(def, &stored.record)?;

@@ -12,9 +12,9 @@ use futures::future::LocalBoxFuture;
 impl Tx {
     async fn read<T>(&self, method: &'static str, call: StorageFuture<'_, T>) -> Result<T, SessionError> {
         self.table_read(method)?;
-        let result = call.await;
+        let result = self.0.session.read(call).await;
         self.open()?;
-        result.map_err(|error| self.0.session.read_error(error))
+        result
     }
 
     /// The conversation, if committed.

@@ -46,10 +46,8 @@ pub(super) async fn resolve(tx: &TxInner) -> Result<Vec<Rc<SubmissionRecord>>, S
         let start = match candidate.created {
             Some(record) => record,
             None => {
-                let stored = tx.session.storage.submission(id).await;
-                stored
-                    .map_err(|error| tx.session.read_error(error))?
-                    .ok_or(Rejection::MissingSubmission)?
+                let stored = tx.session.read(tx.session.storage.submission(id)).await?;
+                stored.ok_or(Rejection::MissingSubmission)?
             }
         };
         let mut record = start.clone();

@@ -2,11 +2,12 @@
 
 #![allow(dead_code)]
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_session::documents::{ConversationDoc, DocToken, History, LatestFork, TaskDoc};
 use tidehold_session::host_local::LocalRuntime;
-use tidehold_session::ids::ROOT_CONVERSATION_ID;
+use tidehold_session::ids::{EntryId, ROOT_CONVERSATION_ID};
 use tidehold_session::records::{EntryDraft, TaskCreate, TaskOwnership};
 use tidehold_session::storage::Storage;
 use tidehold_session::{Session, SessionError, SessionOptions, Tx};
@@ -76,6 +77,72 @@ pub fn open_faulty(test: impl AsyncFnOnce(Session, Rc<dyn Fn()>) + 'static) {
     let faulty = Rc::clone(&storage);
     let arm: Rc<dyn Fn()> = Rc::new(move || faulty.allow_calls(Some(0)));
     on(storage, async move |session| test(session, arm).await);
+}
+
+/// A session, the storage under it and what it reported.
+#[derive(Clone)]
+pub struct Bench {
+    pub session: Session,
+    pub storage: Rc<Countdown<MemoryStorage>>,
+    pub reports: Rc<RefCell<Vec<String>>>,
+}
+
+pub fn bench(test: impl AsyncFnOnce(Bench) + 'static) {
+    bench_with(SessionOptions::default(), test);
+}
+
+pub fn bench_with(options: SessionOptions, test: impl AsyncFnOnce(Bench) + 'static) {
+    let storage = Rc::new(Countdown::new(MemoryStorage::new("incarnation".to_owned())));
+    let reports: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&reports);
+    let options = SessionOptions {
+        on_report: Some(Rc::new(move |report| log.borrow_mut().push(report))),
+        ..options
+    };
+    let mut runtime = LocalRuntime::virtual_clock(1_000, 7);
+    let session = Session::open(Rc::clone(&storage) as _, runtime.host(), options);
+    let bench = Bench {
+        session,
+        storage,
+        reports,
+    };
+    runtime
+        .run(async move { test(bench).await })
+        .expect("the test must not wait for ever");
+}
+
+impl Bench {
+    /// A moment in which everything spawned runs.
+    pub async fn turn(&self) {
+        let host = self.session.host();
+        host.sleep_until(host.now() + 1).await;
+    }
+
+    pub fn reports(&self) -> Vec<String> {
+        self.reports.borrow().clone()
+    }
+}
+
+/// Appends an entry.
+pub async fn append(session: &Session, text: &'static str) -> Result<EntryId, SessionError> {
+    let appended =
+        session.commit(async move |tx: Tx| tx.append_entry(ROOT_CONVERSATION_ID, entry(text)).await);
+    Ok(appended.await?.id)
+}
+
+/// Sets one member of a conversation's document.
+pub async fn set(
+    session: &Session,
+    token: &'static ConversationDoc,
+    member: &'static str,
+    value: u64,
+) -> Result<(), SessionError> {
+    session
+        .commit(async move |tx: Tx| {
+            let draft = tx.doc(token, ROOT_CONVERSATION_ID).await?;
+            Ok(draft.at(member).set(value)?)
+        })
+        .await
 }
 
 /// With the storage, whose calls can be counted and made to fail.

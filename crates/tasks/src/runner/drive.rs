@@ -22,6 +22,8 @@ struct Past {
 
 impl Inner {
     pub(super) async fn drive(self: Rc<Self>, invocation: Rc<Invocation>) {
+        // Code that ignores its signal keeps the backend open. Before this first poll nothing of it runs.
+        let _open = self.session.keep_open();
         let mut past = None;
         while let Some(record) = self.step(&invocation, past.take()).await {
             let error = self.run_handler(&invocation, Rc::clone(&record)).await.err();

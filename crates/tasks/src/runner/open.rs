@@ -53,12 +53,12 @@ impl Inner {
     /// Weak throughout: the session and the registry must not keep the scheduler alive.
     fn subscribe(self: &Rc<Self>) {
         let (on_commit, on_end, on_install) = (Rc::downgrade(self), Rc::downgrade(self), Rc::downgrade(self));
-        let commits = self.session.subscribe_commits(move |publication| {
+        let commits = self.session.attach(move |publication| {
             if let Some(inner) = on_commit.upgrade() {
                 inner.on_commit(publication);
             }
         });
-        let ends = self.session.subscribe_close(move |_| {
+        let ends = self.session.after_close_listeners(move |_| {
             if let Some(inner) = on_end.upgrade() {
                 inner.on_end();
             }

@@ -63,7 +63,12 @@ impl Life {
     ) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, 3);
         let storage = Rc::new(Countdown::new(storage));
-        let session = Session::open(storage.clone(), runtime.host(), SessionOptions::default());
+        let reported = Rc::clone(&model);
+        let options = SessionOptions {
+            on_report: Some(Rc::new(move |text| reported.session_reported(text))),
+            ..SessionOptions::default()
+        };
+        let session = Session::open(storage.clone(), runtime.host(), options);
         let committed = Rc::clone(&model);
         let subscription = session.subscribe_commits(move |publication| committed.publish(publication));
         let registry = TaskRegistry::new();

@@ -247,6 +247,13 @@ impl Model {
         }
     }
 
+    /// Injected failures are the story's; any other, and any panic of a listener, is ours.
+    pub fn session_reported(&self, text: String) {
+        if !text.contains("injected failure") {
+            self.breach(text);
+        }
+    }
+
     pub fn breach(&self, text: String) {
         self.0.borrow_mut().breach(text);
     }

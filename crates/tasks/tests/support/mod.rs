@@ -34,11 +34,27 @@ pub struct Recorder {
     pub reports: RefCell<Vec<String>>,
     pub hooks: RefCell<Vec<String>>,
     pub hooks_fail: Cell<bool>,
+    panics: RefCell<Vec<String>>,
 }
 
 impl Alarm for Recorder {
     fn arm(&self, at: Option<u64>) {
         self.alarms.borrow_mut().push(at);
+    }
+}
+
+impl Recorder {
+    /// The panics of listeners are kept: they would otherwise pass in silence.
+    fn session_options(self: &Rc<Self>) -> SessionOptions {
+        let recorder = Rc::clone(self);
+        SessionOptions {
+            on_report: Some(Rc::new(move |text| {
+                if text.contains("panicked") {
+                    recorder.panics.borrow_mut().push(text);
+                }
+            })),
+            ..SessionOptions::default()
+        }
     }
 }
 
@@ -98,8 +114,8 @@ impl Bench {
     fn on(storage: MemoryStorage, registry: TaskRegistry, log: Log, now: u64) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, 7);
         let storage = Rc::new(Countdown::new(storage));
-        let session = Session::open(storage.clone(), runtime.host(), SessionOptions::default());
         let recorder = Rc::new(Recorder::default());
+        let session = Session::open(storage.clone(), runtime.host(), recorder.session_options());
         let reports = Rc::clone(&recorder);
         let options = SchedulerOptions {
             hooks: recorder.clone(),
@@ -150,7 +166,9 @@ impl Bench {
     }
 
     pub fn run<T: 'static>(&mut self, future: impl Future<Output = T> + 'static) -> T {
-        self.runtime.run(future).expect("nothing can run any more")
+        let done = self.runtime.run(future);
+        assert_eq!(*self.recorder.panics.borrow(), Vec::<String>::new());
+        done.expect("nothing can run any more")
     }
 
     pub fn commit<T: 'static>(
@@ -199,6 +217,7 @@ impl Bench {
     /// Runs what can run now, without letting time pass.
     pub fn settle(&mut self) {
         self.runtime.settle();
+        assert_eq!(*self.recorder.panics.borrow(), Vec::<String>::new());
     }
 
     pub fn record(&self, id: TaskId) -> TaskRecord {

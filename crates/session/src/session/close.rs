@@ -1,0 +1,93 @@
+//! The end of a session: sealed at once, closed when everything under way has ended (spec 4 and 10.1).
+
+use super::failure::Health;
+use super::{Inner, Session};
+use crate::error::{SessionError, SessionFailed};
+use crate::line::Job;
+use futures::future::LocalBoxFuture;
+use std::rc::Rc;
+
+/// How a session ended.
+#[derive(Clone, Debug)]
+pub enum SessionEnd {
+    Closed,
+    Failed(SessionFailed),
+}
+
+/// The end, and what a call of [`Session::close`] answers.
+#[derive(Clone)]
+pub(super) struct Ended {
+    end: SessionEnd,
+    answer: Result<(), SessionError>,
+}
+
+impl Session {
+    /// Seals admission and tells close listeners, in the first poll; lets admitted calls settle; waits for every storage
+    /// call and for running task code; then closes the storage. A later call waits for the same end. Dropping the future
+    /// ends the wait and nothing else.
+    ///
+    /// Task code that awaits this waits for itself.
+    ///
+    /// # Errors
+    /// The error of `Storage::close`, which fails the session; [`SessionError::Failed`] when it failed before.
+    pub fn close(&self) -> LocalBoxFuture<'_, Result<(), SessionError>> {
+        Box::pin(async move {
+            if self.0.seal() {
+                self.0.tell_end(&SessionEnd::Closed);
+                let closer = Rc::clone(&self.0).closer();
+                self.0.push(closer).await;
+            }
+            self.0.ended.wait().await.answer
+        })
+    }
+
+    /// Resolves once the session is closed, its storage included: by [`Session::close`], or by itself after it failed.
+    pub fn closed(&self) -> LocalBoxFuture<'static, SessionEnd> {
+        let ended = self.0.ended.wait();
+        Box::pin(async move { ended.await.end })
+    }
+}
+
+impl Inner {
+    /// Whether this call sealed it.
+    fn seal(&self) -> bool {
+        let mut health = self.health.borrow_mut();
+        let open = matches!(*health, Health::Open);
+        if open {
+            *health = Health::Closing;
+        }
+        open
+    }
+
+    /// After a failure, in a turn of its own: who failed the session may be on the line.
+    pub(super) fn close_by_itself(&self) {
+        if let Some(inner) = self.me.upgrade() {
+            let closer = Rc::clone(&inner).closer();
+            self.host.spawn(Box::pin(async move { inner.push(closer).await }));
+        }
+    }
+
+    /// On the line, behind everything admitted.
+    fn closer(self: Rc<Self>) -> Job {
+        Box::pin(async move {
+            self.under_way.ended().await;
+            self.known.take();
+            self.documents.take();
+            let closed = self.storage.close().await;
+            let before = self.health.borrow().check_admitted();
+            let answer = match (closed, before) {
+                (Ok(()), before) => before,
+                (Err(error), Ok(())) => Err(self.fail(error)),
+                (Err(error), Err(failed)) => {
+                    self.report(format!("the storage of a failed session did not close: {error}"));
+                    Err(failed)
+                }
+            };
+            let end = match &*self.health.borrow() {
+                Health::Failed(failed) => SessionEnd::Failed(failed.clone()),
+                Health::Open | Health::Closing => SessionEnd::Closed,
+            };
+            self.ended.set(Ended { end, answer });
+        })
+    }
+}

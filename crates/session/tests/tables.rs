@@ -10,9 +10,9 @@ mod support;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use support::{NOTES, change, entry, open, open_counted, root, task};
+use support::{NOTES, OWN, change, entry, open, open_counted, root, task};
 use tidehold_delta::{Json, Op};
-use tidehold_session::documents::Point;
+use tidehold_session::documents::{ConversationDoc, DocToken, Point};
 use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID as ROOT, TaskId};
 use tidehold_session::publication::DocumentChangeKind;
 use tidehold_session::records::{
@@ -20,6 +20,8 @@ use tidehold_session::records::{
 };
 use tidehold_session::storage::{Storage, TaskQuery};
 use tidehold_session::{Rejection, Session, SessionError, Tx};
+
+static ABSENT: ConversationDoc = DocToken::of_conversation("test.absent", 1, OWN, Json::empty_object);
 
 #[test]
 fn each_record_takes_one_id_and_ids_ascend_in_creation_order() {
@@ -234,5 +236,51 @@ fn a_task_needs_a_conversation_given_or_bound() {
         })
         .await;
         assert_eq!(session.task(id).await.unwrap().unwrap().conversation_id, ROOT);
+    });
+}
+
+#[test]
+fn a_transaction_that_settles_before_its_operations_is_rejected() {
+    open_counted(async |session, storage| {
+        root(&session).await;
+        change(&session, async |tx| {
+            tx.doc(&NOTES, ROOT).await?.at("n").set(1_u64)?;
+            tx.append_entry(ROOT, entry("one")).await.map(drop)
+        })
+        .await;
+        // As after a reopening, without what is in memory.
+        let session = Session::open(storage.clone(), session.host().clone(), Default::default());
+        let held = storage.hold_reads();
+        let late = Rc::new(RefCell::new(Vec::new()));
+        let (log, spawner) = (Rc::clone(&late), session.clone());
+        let settled = session.commit(async move |tx: Tx| {
+            for n in 0..2 {
+                let (tx, log) = (tx.clone(), Rc::clone(&log));
+                spawner.spawn(async move {
+                    let acquired = match n {
+                        0 => tx.doc(&NOTES, ROOT).await.map(drop),
+                        _ => tx.doc(&ABSENT, ROOT).await.map(drop),
+                    };
+                    log.borrow_mut().push(acquired);
+                });
+            }
+            spawner.host().sleep_until(spawner.host().now() + 1).await;
+            Ok::<_, SessionError>(())
+        });
+        let rejected = settled.await;
+        assert!(
+            matches!(rejected, Err(SessionError::PendingAcquisition)),
+            "{rejected:?}"
+        );
+        storage.allow_mints(Some(0));
+        drop(held);
+        let host = session.host();
+        host.sleep_until(host.now() + 1).await;
+        let late = late.borrow();
+        assert_eq!(late.len(), 2);
+        assert!(
+            late.iter().all(|late| matches!(late, Err(SessionError::Revoked))),
+            "{late:?}"
+        );
     });
 }

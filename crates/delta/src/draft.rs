@@ -225,24 +225,31 @@ impl Draft {
     fn with<R>(&self, f: impl FnOnce(&mut Open, Target) -> Result<R, DraftError>) -> Result<R, DraftError> {
         let mut open = self.shared.try_borrow_mut().map_err(|_| DraftError::Revoked)?;
         let open = open.as_mut().ok_or(DraftError::Revoked)?;
-        let mut tree = Tree::Value;
-        let mut path = Cow::Borrowed(self.path.as_slice());
-        if let Some(handle) = &self.handle {
-            let (at, above) = open.held.find(handle).ok_or(DraftError::Revoked)?;
-            tree = at;
-            path = Cow::Owned([above, self.path.as_slice()].concat());
-        }
-        // The overlay is walked by recursion, so no place below the limit may get into it.
-        if path.len() > MAX_DEPTH {
-            return Err(DraftError::Depth);
-        }
+        let (tree, path) = self.place(open)?;
+        let through = self.handle.as_ref();
         f(
             open,
             Target {
                 tree,
                 path: &path,
-                through: self.handle.as_ref(),
+                through,
             },
         )
+    }
+
+    /// Where this leads now. Apart from [`Draft::with`], which exists once for every edit.
+    fn place(&self, open: &Open) -> Result<(Tree, Cow<'_, [Segment]>), DraftError> {
+        let (tree, path) = match &self.handle {
+            None => (Tree::Value, Cow::Borrowed(self.path.as_slice())),
+            Some(handle) => {
+                let (tree, above) = open.held.find(handle).ok_or(DraftError::Revoked)?;
+                (tree, Cow::Owned([above, self.path.as_slice()].concat()))
+            }
+        };
+        // The overlay is walked by recursion, so no place below the limit may get into it.
+        if path.len() > MAX_DEPTH {
+            return Err(DraftError::Depth);
+        }
+        Ok((tree, path))
     }
 }

@@ -116,29 +116,26 @@ fn emit_gaps(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: 
 /// Removals from the end backwards, so that none shifts the next; one move of what is kept; insertions left to right, so
 /// that each finds its final place.
 fn emit_reordering(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: &mut Vec<Op>) {
-    let mut kept: Vec<(usize, usize)> = edits.kept().collect();
-    kept.sort_unstable();
-    let mut end = base.len();
-    for &(from, len) in kept.iter().rev().chain([&(0, 0)]) {
-        if from + len < end {
-            out.push(splice(path, from + len, end - (from + len), Array::new()));
-        }
-        end = from;
-    }
-    // From a run's first base index to its place among the kept elements.
-    let mut rank = 0;
-    let mut ranks = Vec::with_capacity(kept.len());
-    for (from, len) in kept {
-        ranks.push((from, rank));
-        rank += len;
-    }
-    let mut order = Vec::with_capacity(rank);
+    let mut kept = vec![false; base.len()];
     for (from, len) in edits.kept() {
-        let run = ranks.binary_search_by_key(&from, |(from, _)| *from);
-        if let Some((_, rank)) = run.ok().and_then(|run| ranks.get(run)) {
-            order.extend((*rank..rank + len).map(|place| place as u64));
+        kept.iter_mut().skip(from).take(len).for_each(|kept| *kept = true);
+    }
+    let mut end = kept.len();
+    for run in kept.chunk_by(PartialEq::eq).rev() {
+        end -= run.len();
+        if run.first() == Some(&false) {
+            out.push(splice(path, end, run.len(), Array::new()));
         }
     }
+    // For each base element, how many kept ones stand before it in the base.
+    let mut places = Vec::with_capacity(kept.len());
+    let mut before = 0_u64;
+    for kept in kept {
+        places.push(before);
+        before += u64::from(kept);
+    }
+    let runs = edits.kept().map(|(from, len)| places.iter().skip(from).take(len));
+    let order = runs.flatten().copied().collect();
     out.push(Op::Move(path.clone(), order));
     let mut start = 0;
     for piece in &edits.pieces {

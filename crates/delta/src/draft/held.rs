@@ -83,7 +83,11 @@ impl Held {
     /// removed, as far as handles lead to them or into them.
     pub(super) fn leaving(&self, target: Target, range: Option<Range<usize>>) -> Vec<Path> {
         let mut leaving: Vec<Path> = Vec::new();
-        for anchor in self.anchors.iter().filter(|anchor| anchor.is_at_or_below(target)) {
+        let live = self
+            .anchors
+            .iter()
+            .filter(|anchor| anchor.handle.strong_count() > 0);
+        for anchor in live.filter(|anchor| anchor.is_at_or_below(target)) {
             let top = match &range {
                 None if anchor.stays_at(target) => continue,
                 None => target.path.to_vec(),

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+pub mod jsonl;
 pub mod sites;
 
 use futures::FutureExt;

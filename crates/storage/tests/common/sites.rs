@@ -43,6 +43,13 @@ impl JsonlSite {
     }
 }
 
+impl JsonlSite {
+    /// The directory as it is.
+    pub fn disk(&self) -> MemoryFs {
+        self.fs.borrow().clone()
+    }
+}
+
 /// Complete markers in `main.jsonl`.
 pub fn markers(fs: &MemoryFs) -> usize {
     let main = fs.get(MAIN).unwrap_or_default();

@@ -17,7 +17,7 @@ const STRUCK_RECOVERIES: u64 = 3;
 /// # Errors
 /// What differs from the same commits in memory.
 pub async fn rehearse(site: &dyn CrashSite, scenario: &Scenario) -> CaseResult<u64> {
-    play(site, scenario, None).await
+    play(site, scenario, seed_of(scenario, None), None).await
 }
 
 /// Plays the scenario and strikes the call number `point`; goes on after the recovery, to the end.
@@ -25,11 +25,35 @@ pub async fn rehearse(site: &dyn CrashSite, scenario: &Scenario) -> CaseResult<u
 /// # Errors
 /// What differs from the same commits in memory.
 pub async fn run(site: &dyn CrashSite, scenario: &Scenario, point: u64) -> CaseResult {
-    play(site, scenario, Some(point)).await.map(drop)
+    let seed = seed_of(scenario, Some(point));
+    let blow = any_blow(&mut Random::new(seed), point);
+    play(site, scenario, seed, Some(blow)).await.map(drop)
 }
 
-async fn play(site: &dyn CrashSite, scenario: &Scenario, point: Option<u64>) -> CaseResult<u64> {
-    let seed = scenario.seed ^ point.unwrap_or(u64::MAX).rotate_left(32);
+/// Plays the scenario and strikes with this blow.
+///
+/// # Errors
+/// What differs from the same commits in memory.
+pub async fn run_with(site: &dyn CrashSite, scenario: &Scenario, blow: Blow) -> CaseResult {
+    let seed = seed_of(scenario, Some(blow.after));
+    play(site, scenario, seed, Some(blow)).await.map(drop)
+}
+
+fn seed_of(scenario: &Scenario, point: Option<u64>) -> u64 {
+    scenario.seed ^ point.unwrap_or(u64::MAX).rotate_left(32)
+}
+
+fn any_blow(random: &mut Random, after: u64) -> Blow {
+    let done = match random.below(4) {
+        0 => Done::Nothing,
+        1 => Done::Everything,
+        _ => Done::Part(random.below(200) as usize),
+    };
+    let then = random.pick(&[Then::Dies, Then::Dies, Then::Fails]);
+    Blow { after, done, then }
+}
+
+async fn play(site: &dyn CrashSite, scenario: &Scenario, seed: u64, blow: Option<Blow>) -> CaseResult<u64> {
     site.wipe(seed);
     let mut play = Play {
         site,
@@ -42,11 +66,11 @@ async fn play(site: &dyn CrashSite, scenario: &Scenario, point: Option<u64>) -> 
         minted_later: 1,
         struck: false,
     };
-    site.arm(point.map(|point| play.blow(point)));
+    site.arm(blow);
     play.go_on().await?;
     let calls = site.calls();
     let struck = play.struck || site.has_struck();
-    holds!(point.is_none() || struck, "the scenario has no call {point:?}");
+    holds!(blow.is_none() || struck, "{blow:?} never struck");
     // Once more from what is stored. A site that may lose acknowledged commits sends the play back; once closed it may not.
     loop {
         let commits = play.restart(play.moments.len(), Pending::None)?;
@@ -84,16 +108,6 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    fn blow(&mut self, after: u64) -> Blow {
-        let done = match self.random.below(4) {
-            0 => Done::Nothing,
-            1 => Done::Everything,
-            _ => Done::Part(self.random.below(200) as usize),
-        };
-        let then = self.random.pick(&[Then::Dies, Then::Dies, Then::Fails]);
-        Blow { after, done, then }
-    }
-
     /// Takes the steps that are left.
     async fn go_on(&mut self) -> CaseResult {
         while let Some(step) = self.scenario.steps.get(self.step) {
@@ -192,8 +206,7 @@ impl Play<'_> {
         let mut commits = self.restart(self.moments.len(), pending)?;
         for _ in 0..self.random.below(STRUCK_RECOVERIES + 1) {
             let after = self.random.below(12);
-            let blow = self.blow(after);
-            self.site.arm(Some(blow));
+            self.site.arm(Some(any_blow(&mut self.random, after)));
             // Whether it got that far or not, the process ends again.
             drop(self.site.open());
             commits = self.restart(commits, Pending::None)?;

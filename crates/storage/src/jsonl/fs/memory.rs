@@ -38,6 +38,8 @@ pub struct Call {
     pub operation: &'static str,
     /// Empty for the directory.
     pub file: String,
+    /// Of an append.
+    pub bytes: usize,
 }
 
 /// A disk with one directory. Clones are handles on the same disk; [`copy`](Self::copy) makes another.
@@ -164,6 +166,16 @@ impl MemoryFs {
         file: &str,
         body: impl FnOnce(&mut Disk, Option<usize>) -> T,
     ) -> Result<T, FsError> {
+        self.call_with(operation, file, 0, body)
+    }
+
+    fn call_with<T>(
+        &self,
+        operation: &'static str,
+        file: &str,
+        bytes: usize,
+        body: impl FnOnce(&mut Disk, Option<usize>) -> T,
+    ) -> Result<T, FsError> {
         let failed = |reason: &str| FsError {
             operation,
             file: file.to_owned(),
@@ -177,6 +189,7 @@ impl MemoryFs {
         inner.log.borrow_mut().push(Call {
             operation,
             file: file.to_owned(),
+            bytes,
         });
         let effect = match inner.fault.get() {
             None => None,
@@ -361,7 +374,7 @@ impl FileSystem for MemoryFs {
 
     fn append<'a>(&'a self, file: &'a str, bytes: &'a [u8]) -> FsFuture<'a, ()> {
         Box::pin(async move {
-            self.call("append", file, |disk, prefix| {
+            self.call_with("append", file, bytes.len(), |disk, prefix| {
                 let kept = prefix.map_or(bytes.len(), |prefix| prefix.min(bytes.len()));
                 disk.append(file, bytes.get(..kept).unwrap_or_default());
             })

@@ -42,7 +42,10 @@ pub(super) async fn recover<F: FileSystem>(
     let existing: HashSet<Sidecar> = names.iter().filter_map(|name| Sidecar::of_file(name)).collect();
     let mut found = HashMap::new();
     for sidecar in every(&existing, ledger.keys().copied()) {
-        let content = fs.read(&sidecar.file()).await?.unwrap_or_default();
+        let content = match existing.contains(&sidecar) {
+            true => fs.read(&sidecar.file()).await?,
+            false => None,
+        };
         let checked = sidecar::check(sidecar, ledger.get(&sidecar), content)?;
         found.insert(sidecar, checked);
     }

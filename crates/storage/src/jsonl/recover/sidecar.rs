@@ -14,7 +14,8 @@ use tidehold_session::records::TaskRecord;
 pub(super) struct Checked {
     /// The needed records, by their commit.
     pub(super) payloads: HashMap<u64, Payload>,
-    content: Vec<u8>,
+    /// Of a file that exists.
+    content: Option<Vec<u8>>,
     /// Bytes before are superseded.
     needed_from: usize,
     /// Bytes from here on are torn or unconfirmed.
@@ -27,23 +28,24 @@ pub(super) enum Payload {
 }
 
 impl Checked {
-    /// Where a tail begins that no marker confirms.
+    /// Where a tail begins that no marker confirms; 0 when no record of a file is confirmed.
     pub(super) fn cut(&self) -> Option<usize> {
-        (self.confirmed_to < self.content.len()).then_some(self.confirmed_to)
+        let length = self.content.as_ref()?.len();
+        (self.confirmed_to < length || length == 0).then_some(self.confirmed_to)
     }
 
     /// What is needed of a file that also holds what is not.
     pub(super) fn obsolete(&self) -> Option<&[u8]> {
-        let needed = self.content.get(self.needed_from..self.confirmed_to);
+        let needed = self.content.as_ref()?.get(self.needed_from..self.confirmed_to);
         needed.filter(|_| self.needed_from > 0)
     }
 }
 
-/// Compares; `expected` is `None` when no marker names the sidecar.
+/// Compares; `expected` is `None` when no marker names the sidecar, `content` when there is no such file.
 pub(super) fn check(
     sidecar: Sidecar,
     expected: Option<&Expected>,
-    content: Vec<u8>,
+    content: Option<Vec<u8>>,
 ) -> Result<Checked, JsonlOpenError> {
     let file = sidecar.file();
     let nothing = Expected::default();
@@ -56,7 +58,7 @@ pub(super) fn check(
     };
     let mut payloads = HashMap::new();
     let (mut offset, mut confirmed_to, mut needed_from) = (0, 0, None);
-    let (complete, _) = lines(&content);
+    let (complete, _) = lines(content.as_deref().unwrap_or_default());
     let count = complete.len();
     for (line, text) in (1..).zip(complete) {
         let start = offset;

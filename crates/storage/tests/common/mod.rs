@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::conformance::StorageFactory;
 use tidehold_storage::sql::native::{Durability, NativeDriver};
+use tidehold_storage::sql::statements::{Bill, Statement};
+use tidehold_storage::sql::{SqlDriver, SqlError, Writes};
 use tidehold_storage::{MemoryStorage, SqlStorage};
 
 /// A directory that is deleted with this value.
@@ -40,6 +42,22 @@ impl Drop for Scratch {
 /// Every future of these backends is ready at its first poll.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("ready at first poll")
+}
+
+static REFUSED: Statement = Statement {
+    id: usize::MAX,
+    sql: "INSERT INTO meta (id) VALUES (2)",
+    bill: Bill {
+        rows: 0,
+        unless_null: &[],
+    },
+};
+
+/// Runs the first `count` statements and then one that the engine refuses, in one transaction.
+pub fn apply_and_fail(driver: &NativeDriver, writes: &Writes, count: usize) -> SqlError {
+    let mut broken = writes.first(count);
+    broken.push(&REFUSED, &[]);
+    driver.apply(&broken).expect_err("the last statement is refused")
 }
 
 #[derive(Default)]

@@ -44,11 +44,21 @@ struct Step {
 }
 
 /// Statements that write, in the order in which they run.
-#[derive(Default)]
 pub struct Writes {
     text: String,
     cells: Vec<Cell>,
     steps: Vec<Step>,
+}
+
+impl Default for Writes {
+    /// None yet, and room for a small commit.
+    fn default() -> Self {
+        Self {
+            text: String::with_capacity(1024),
+            cells: Vec::with_capacity(32),
+            steps: Vec::with_capacity(4),
+        }
+    }
 }
 
 impl Writes {

@@ -9,7 +9,6 @@ mod factory;
 mod meter;
 
 use factory::ObjectFactory;
-use meter::Misbilled;
 use serde::Serialize;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
@@ -29,9 +28,9 @@ struct Outcome {
     /// Why it failed; `null` when it passed.
     error: Option<String>,
     /// Writes whose rows the platform billed otherwise than the statement says.
-    misbilled: Vec<Misbilled>,
+    misbilled: Vec<String>,
     /// Rows of all writes, as the platform billed them. Shows that something was compared.
-    billed: u64,
+    billed: f64,
 }
 
 #[durable_object]
@@ -121,7 +120,7 @@ async fn run(storage: ObjectStorage, name: &str) -> Outcome {
     Outcome {
         name: name.to_owned(),
         error,
-        misbilled: meter.misbilled(),
+        misbilled: meter.disagreements(),
         billed: meter.billed(),
     }
 }

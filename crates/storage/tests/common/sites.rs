@@ -2,6 +2,7 @@
 
 use super::options;
 use futures::FutureExt;
+use rusqlite::{Connection, Params, params_from_iter};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -12,8 +13,9 @@ use tidehold_storage::conformance::random::Random;
 use tidehold_storage::jsonl::fs::memory::{Afterwards, Effect, Fault, MemoryFs};
 use tidehold_storage::jsonl::{Fsync, JsonlStorage, MAIN};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
-use tidehold_storage::sql::statements::Statement;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError};
+use tidehold_storage::sql::statements::{META, SET_MARKS, Statement};
+use tidehold_storage::sql::writes::Cell as CellOf;
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Value, Writes};
 
 /// What ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,6 +220,24 @@ impl StruckDriver {
         }
     }
 
+    /// Whether this is a commit of the session. A new mark for ids alone is not: those were minted.
+    fn commits(&self, writes: &Writes) -> bool {
+        let mut steps = writes.steps();
+        let (Some((statement, [_, CellOf::Integer(seq)])), None) = (steps.next(), steps.next()) else {
+            return true;
+        };
+        let stored = self
+            .inner
+            .query(&META, &[])
+            .expect("the metadata is there to be changed");
+        statement.id != SET_MARKS.id || stored[0].get(3) != Some(&Value::Integer(*seq))
+    }
+
+    fn step(&self, statement: &Statement, params: impl Params) -> Result<(), SqlError> {
+        let executed = |connection: &Connection| connection.prepare_cached(statement.sql)?.execute(params);
+        self.inner.with(executed).map(drop)
+    }
+
     fn run(&self, sql: &str) -> Result<(), SqlError> {
         self.inner.with(|connection| connection.execute_batch(sql))
     }
@@ -228,16 +248,20 @@ impl SqlDriver for StruckDriver {
         self.call(|| self.inner.query(statement, params))
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        self.call(|| self.inner.execute(statement, params))
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
+        let commits = self.commits(writes);
         let begun = self.call(|| self.run("BEGIN IMMEDIATE"));
-        let ended = begun.and_then(|()| body()).and_then(|()| {
+        let written = begun.and_then(|()| {
+            writes.steps().try_for_each(|(statement, cells)| {
+                let params = cells.iter().map(|cell| writes.param(*cell));
+                self.call(|| self.step(statement, params_from_iter(params)))
+            })
+        });
+        let ended = written.and_then(|()| {
             self.call(|| {
                 self.run("COMMIT")?;
-                self.shared.committed.set(self.shared.committed.get() + 1);
+                let committed = self.shared.committed.get();
+                self.shared.committed.set(committed + usize::from(commits));
                 Ok(())
             })
         });

@@ -13,8 +13,8 @@ mod under_way;
 use crate::error::SessionError;
 use crate::host::{Host, Millis};
 use crate::latch::Latch;
-use crate::limits::DOCUMENT_RETENTION_MS;
 use crate::line::{Job, Line};
+use crate::observe::Hub;
 use crate::records::ConversationRecord;
 use crate::session::cache::DocumentCache;
 use crate::session::close::Ended;
@@ -26,7 +26,7 @@ use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::Future;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -52,7 +52,8 @@ pub struct SessionOptions {
     pub conversation_created: Option<Rc<dyn ConversationHook>>,
     /// Receives the session's failure, once, after it is sealed; and panics of listeners, which fail nothing.
     pub on_report: Option<Rc<dyn Fn(String)>>,
-    /// How long an unused document stays in memory, read at each use (spec 4); ten minutes without it.
+    /// How long an unused document that nobody observes stays in memory, read after each commit (spec 4); ten minutes
+    /// without it. 0 forgets it after each commit, the greatest number never.
     pub document_retention_ms: Option<Rc<dyn Fn() -> Millis>>,
 }
 
@@ -83,6 +84,8 @@ pub(crate) struct Inner {
     pub documents: RefCell<DocumentCache>,
     pub known: RefCell<Known>,
     listeners: RefCell<Listeners>,
+    /// Of the one hub that its listeners own, once there was an observer.
+    pub observers: OnceCell<Weak<Hub>>,
     under_way: Rc<UnderWay>,
     /// Set when the storage is closed.
     ended: Latch<Ended>,
@@ -101,6 +104,7 @@ impl Session {
             documents: RefCell::default(),
             known: RefCell::default(),
             listeners: RefCell::default(),
+            observers: OnceCell::new(),
             under_way: Rc::default(),
             ended: Latch::default(),
         }))
@@ -209,11 +213,6 @@ impl Session {
 }
 
 impl Inner {
-    fn document_retention_ms(&self) -> Millis {
-        let chosen = self.options.document_retention_ms.as_ref();
-        chosen.map_or(DOCUMENT_RETENTION_MS, |read| read())
-    }
-
     /// Puts a job on the line.
     async fn push(&self, job: Job) {
         let mut job = Some(job);

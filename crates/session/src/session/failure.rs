@@ -65,7 +65,7 @@ impl Inner {
         self.report(failed.to_string());
     }
 
-    pub(super) fn report(&self, text: String) {
+    pub(crate) fn report(&self, text: String) {
         if let Some(handler) = &self.options.on_report {
             report(handler.as_ref(), text);
         }

@@ -73,3 +73,11 @@ step() {
   [ "$status" -eq 0 ] || fail "$title failed with status $status after $((SECONDS - started)) s"
   printf '    %s: done in %d s\n' "$title" "$((SECONDS - started))"
 }
+
+# install_tool CRATE VERSION BINARY: into .tools, unless that exact version is there.
+install_tool() {
+  local crate="$1" version="$2" binary="$TOOLS/bin/$3"
+  if [ -x "$binary" ] && [[ "$("$binary" --version 2>/dev/null)" == *"$version"* ]]; then return; fi
+  step "Installing $crate $version (once, several minutes)" \
+    cargo install "$crate" --version "$version" --root "$TOOLS" --target-dir "$TOOLS/build" --force
+}

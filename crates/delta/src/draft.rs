@@ -4,21 +4,26 @@
 //! [`Draft`] handles edit through it. Nothing is compared except strings, and whole values in
 //! [`Draft::assign`] and [`Draft::edit`].
 
+mod array;
 mod array_edits;
 mod assign;
 mod emit;
+mod held;
 mod open;
 mod overlay;
+mod permutation;
 #[cfg(test)]
 mod tests;
 mod text;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use serde::Serialize;
 
-use crate::{ApplyError, Array, ConvertError, FromJson, Json, MAX_DEPTH, Op, Path, Segment, utf16_len};
+use crate::{ApplyError, ConvertError, FromJson, Json, MAX_DEPTH, Op, Path, Segment, utf16_len};
+use held::{Handle, Target, Tree};
 use open::Open;
 
 /// Why a draft refuses. The value is then unchanged.
@@ -78,6 +83,7 @@ impl Change {
     pub fn draft(&self) -> Draft {
         Draft {
             shared: self.shared.clone(),
+            handle: None,
             path: Path::new(),
         }
     }
@@ -111,12 +117,14 @@ impl Drop for Change {
 
 /// A handle to one place of the value under change.
 ///
-/// It names a path, not an element: after an insertion before it, the same index is another element.
-/// Values come in by value and go out as shared snapshots; no handle sees a later edit of either. Every
-/// method answers [`DraftError::Revoked`] once the change has settled.
+/// It names a path, not an element: after an insertion before it, the same index is another element. [`Draft::hold`] makes
+/// one that follows its element. Values come in by value and go out as shared snapshots; no handle sees a later edit of
+/// either. Every method answers [`DraftError::Revoked`] once the change has settled.
 #[derive(Clone)]
 pub struct Draft {
     shared: Shared,
+    /// What `path` begins at: a held element, or the root.
+    handle: Option<Handle>,
     path: Path,
 }
 
@@ -125,17 +133,32 @@ impl Draft {
     ///
     /// A number names an element of an array, or the member with that decimal name.
     pub fn at(&self, key: impl Into<Segment>) -> Draft {
-        let mut path = self.path.clone();
-        path.push(key.into());
-        Draft {
+        let mut below = self.clone();
+        below.path.push(key.into());
+        below
+    }
+
+    /// A handle to the element that is here now. It follows the element through splices, moves and removals of others.
+    ///
+    /// Once the element was removed or overwritten, the handle keeps it as a detached value: reads and edits work on, but go
+    /// nowhere. [`Draft::get`] and a placement of what it returned copy the content of that moment. A write over the element
+    /// through this very handle (or a clone) is an exception: the handle then leads to what was written. What was reached
+    /// from here with [`Draft::at`] begins at the element, too.
+    ///
+    /// # Errors
+    /// When there is nothing here.
+    pub fn hold(&self) -> Result<Draft, DraftError> {
+        let handle = self.with(Open::hold)?;
+        Ok(Draft {
             shared: self.shared.clone(),
-            path,
-        }
+            handle: Some(handle),
+            path: Path::new(),
+        })
     }
 
     /// The present value with all edits so far, `None` when there is nothing at this place.
     pub fn get(&self) -> Result<Option<Json>, DraftError> {
-        self.with(|open| Ok(open.read(&self.path)))
+        self.with(Open::read)
     }
 
     /// Elements of the array, members of the object, or UTF-16 code units of the string here.
@@ -159,39 +182,26 @@ impl Draft {
     /// trim where possible. Anything else is sent whole.
     pub fn set(&self, value: impl Into<Json>) -> Result<(), DraftError> {
         let value = value.into();
-        self.with(|open| open.set(&self.path, value))
+        self.with(|open, target| open.set(target, value))
     }
 
     /// Removes the member or element here. A missing member is no error; elements behind move up.
     pub fn remove(&self) -> Result<(), DraftError> {
-        self.with(|open| open.remove(&self.path))
-    }
-
-    /// Appends an element to the array here.
-    pub fn push(&self, value: impl Into<Json>) -> Result<(), DraftError> {
-        let items = Array::from(vec![value.into()]);
-        self.with(|open| open.splice(&self.path, None, 0, items))
-    }
-
-    /// Removes up to `remove` elements of the array here, from `index` on, and inserts `items` there.
-    ///
-    /// # Errors
-    /// Also when `index` is beyond the end.
-    pub fn splice(&self, index: usize, remove: usize, items: Vec<Json>) -> Result<(), DraftError> {
-        self.with(|open| open.splice(&self.path, Some(index), remove, Array::from(items)))
+        self.with(Open::remove)
     }
 
     /// Appends to the string here. Repeated appends within one change copy the string once.
     pub fn append(&self, text: &str) -> Result<(), DraftError> {
-        self.with(|open| open.append(&self.path, text))
+        self.with(|open, target| open.append(target, text))
     }
 
     /// Puts `value` here, recording only where it differs from what is here.
     ///
-    /// Objects recurse by member and arrays of equal length by element; in other arrays scattered
-    /// removals stay apart, else everything between the common ends is sent as one splice.
+    /// Objects recurse by member. Arrays of equal length are a move when they hold the same elements in another order, and
+    /// recurse by element otherwise; in other arrays scattered removals stay apart, else everything between the common ends
+    /// is sent as one splice.
     pub fn assign(&self, value: Json) -> Result<(), DraftError> {
-        self.with(|open| assign::assign(open, &self.path, value))
+        self.with(|open, target| assign::assign(open, target, value))
     }
 
     /// Edits the value here as a typed one: reads it, runs `f`, and assigns the result.
@@ -206,22 +216,40 @@ impl Draft {
     }
 
     fn unresolvable(&self) -> DraftError {
-        DraftError::Place(ApplyError::unresolvable(&self.path))
+        self.with::<()>(|_, target| Err(ApplyError::unresolvable(target.path).into()))
+            .err()
+            .unwrap_or(DraftError::Revoked)
     }
 
     /// Runs `f` on the open change. `f` calls no code from outside this crate.
-    fn with<R>(&self, f: impl FnOnce(&mut Open) -> Result<R, DraftError>) -> Result<R, DraftError> {
-        match self.shared.try_borrow_mut() {
-            Ok(mut open) => {
-                let open = open.as_mut().ok_or(DraftError::Revoked)?;
-                // The overlay is walked by recursion, so no place below the limit may get into it.
-                if self.path.len() > MAX_DEPTH {
-                    Err(DraftError::Depth)
-                } else {
-                    f(open)
-                }
+    fn with<R>(&self, f: impl FnOnce(&mut Open, Target) -> Result<R, DraftError>) -> Result<R, DraftError> {
+        let mut open = self.shared.try_borrow_mut().map_err(|_| DraftError::Revoked)?;
+        let open = open.as_mut().ok_or(DraftError::Revoked)?;
+        let (tree, path) = self.place(open)?;
+        let through = self.handle.as_ref();
+        f(
+            open,
+            Target {
+                tree,
+                path: &path,
+                through,
+            },
+        )
+    }
+
+    /// Where this leads now. Apart from [`Draft::with`], which exists once for every edit.
+    fn place(&self, open: &Open) -> Result<(Tree, Cow<'_, [Segment]>), DraftError> {
+        let (tree, path) = match &self.handle {
+            None => (Tree::Value, Cow::Borrowed(self.path.as_slice())),
+            Some(handle) => {
+                let (tree, above) = open.held.find(handle).ok_or(DraftError::Revoked)?;
+                (tree, Cow::Owned([above, self.path.as_slice()].concat()))
             }
-            Err(_) => Err(DraftError::Revoked),
+        };
+        // The overlay is walked by recursion, so no place below the limit may get into it.
+        if path.len() > MAX_DEPTH {
+            return Err(DraftError::Depth);
         }
+        Ok((tree, path))
     }
 }

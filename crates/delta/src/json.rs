@@ -12,6 +12,7 @@ mod serde_impl;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use number::{format_number, push_integer};
 pub use object::{Object, ObjectIter};
 pub use parse::ParseError;
 pub use print::{string_len, write_string};
+pub(crate) use text::joined;
 
 /// Shared immutable text: cloning copies a pointer.
 pub type Text = Arc<str>;

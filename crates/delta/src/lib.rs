@@ -2,8 +2,9 @@
 //!
 //! Lives here: the value type every other crate stores and passes around ([`Json`]), its one printer and
 //! one parser, the conversion to and from typed Rust values, the seven operations `r s d a t p m`
-//! ([`Op`]), their immutable application ([`apply()`]), and the draft that records edits ([`Change`]).
-//! May not live here: documents, revisions in storage, wire path ids, clocks, randomness, or any
+//! ([`Op`]), their immutable application ([`apply()`]), and the draft that records edits ([`Change`]);
+//! and for clients and tests, the wire form ([`WireEncoder`]) and a follower ([`Replica`]).
+//! May not live here: documents, revisions in storage, clocks, randomness, or any
 //! knowledge of what the values mean. Every function is pure and bounded: depth above [`MAX_DEPTH`] and
 //! non-finite numbers are refused, and no input makes this crate panic.
 //! Start reading at `json.rs` (the value), then `op.rs`, `apply.rs` and `draft.rs`.
@@ -16,8 +17,10 @@ mod json;
 mod op;
 mod open_text;
 mod path;
+mod replica;
 mod scratch;
 mod utf16;
+mod wire;
 
 // The derive names this crate by its path, also in here.
 extern crate self as tidehold_delta;
@@ -32,8 +35,10 @@ pub use json::{
 };
 pub use op::{Op, decode_batch, encode_batch, write_batch};
 pub use path::{Path, Segment};
+pub use replica::{Replica, ReplicaError};
 pub use tidehold_delta_derive::FromJson;
 pub use utf16::{byte_of_unit, unit_of_byte, utf16_len};
+pub use wire::{WireDecoder, WireEncoder};
 
 /// The deepest value this crate converts, places or applies: containers around a scalar.
 ///

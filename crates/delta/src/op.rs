@@ -119,19 +119,31 @@ impl Op {
         }
     }
 
+    /// The path; `None` for a replacement of the whole value.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Op::Replace(_) => None,
+            Op::Set(path, _)
+            | Op::Delete(path)
+            | Op::Append(path, _)
+            | Op::TrimStart(path, _)
+            | Op::Splice { path, .. }
+            | Op::Move(path, _) => Some(path),
+        }
+    }
+
     /// Appends the text of the tuple, that of [`Op::encode`] without building it.
     fn write(&self, out: &mut String) {
-        let (verb, path) = match self {
-            Op::Replace(_) => ("[\"r\"", None),
-            Op::Set(path, _) => ("[\"s\",", Some(path)),
-            Op::Delete(path) => ("[\"d\",", Some(path)),
-            Op::Append(path, _) => ("[\"a\",", Some(path)),
-            Op::TrimStart(path, _) => ("[\"t\",", Some(path)),
-            Op::Splice { path, .. } => ("[\"p\",", Some(path)),
-            Op::Move(path, _) => ("[\"m\",", Some(path)),
-        };
-        out.push_str(verb);
-        if let Some(path) = path {
+        out.push_str(match self {
+            Op::Replace(_) => "[\"r\"",
+            Op::Set(..) => "[\"s\",",
+            Op::Delete(_) => "[\"d\",",
+            Op::Append(..) => "[\"a\",",
+            Op::TrimStart(..) => "[\"t\",",
+            Op::Splice { .. } => "[\"p\",",
+            Op::Move(..) => "[\"m\",",
+        });
+        if let Some(path) = self.path() {
             write_list(out, path, |out, segment| match segment {
                 Segment::Key(key) => write_string(out, key),
                 Segment::Index(index) => Json::Number(*index as f64).write(out),
@@ -162,14 +174,8 @@ impl Op {
 
     /// What [`Op::decode`] guarantees, for an operation built by hand.
     pub(crate) fn check(&self) -> Result<(), ApplyError> {
-        let (path, leaf) = match self {
-            Op::Replace(_) => return Ok(()),
-            Op::Set(path, _) | Op::Delete(path) | Op::Append(path, _) | Op::TrimStart(path, _) => {
-                (path, true)
-            }
-            Op::Splice { path, .. } | Op::Move(path, _) => (path, false),
-        };
-        if leaf && path.is_empty() {
+        let Some(path) = self.path() else { return Ok(()) };
+        if path.is_empty() && !matches!(self, Op::Splice { .. } | Op::Move(..)) {
             return malformed("path is empty");
         }
         if let Some(reserved) = path.iter().find(|segment| segment.is_reserved()) {
@@ -213,7 +219,7 @@ fn write_list<T>(out: &mut String, items: &[T], write: impl Fn(&mut String, &T))
     out.push_str(if items.is_empty() { "[]" } else { "]" });
 }
 
-fn malformed<T>(tag: &'static str) -> Result<T, ApplyError> {
+pub(crate) fn malformed<T>(tag: &'static str) -> Result<T, ApplyError> {
     Err(ApplyError::Type(tag.into()))
 }
 
@@ -228,13 +234,13 @@ fn leaf_path(value: &Json) -> Result<Path, ApplyError> {
 
 /// A non-negative integer as JavaScript's `Number.isInteger` sees it; huge ones saturate, which only a
 /// clamped count can notice.
-fn natural(value: &Json) -> Option<u64> {
+pub(crate) fn natural(value: &Json) -> Option<u64> {
     let number = value.as_f64()?;
     (number.fract() == 0.0 && number >= 0.0).then_some(number as u64)
 }
 
 /// Whether `order` contains each of `0..order.len()` once.
-fn is_bijection(order: &[u64]) -> bool {
+pub(crate) fn is_bijection(order: &[u64]) -> bool {
     let mut seen = vec![false; order.len()];
     order.iter().all(|place| {
         let slot = usize::try_from(*place).ok().and_then(|place| seen.get_mut(place));

@@ -1,5 +1,6 @@
 //! Strings being edited: parts that are joined once, not on every edit.
 
+use crate::json::joined;
 use crate::{ApplyError, Path, Segment, Text, byte_of_unit, utf16_len};
 
 /// The most strings kept open. A batch that alternates between more of them copies some repeatedly.
@@ -54,7 +55,7 @@ impl OpenText {
         if self.tail.is_empty() && self.from == 0 {
             self.head
         } else {
-            [left, &self.tail].concat().into()
+            joined(left, &self.tail)
         }
     }
 }

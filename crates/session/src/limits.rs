@@ -12,6 +12,10 @@ pub const SCAN_PAGE: usize = 256;
 /// are those that the scheduler holds too.
 pub const KNOWN: usize = 64;
 
+/// Encoded bytes of the entries behind contexts that are kept for their next read, all conversations together: a few long
+/// transcripts, next to the request that is made of one of them.
+pub const CONTEXT_BYTES: usize = 4 * 1024 * 1024;
+
 /// How long an unused document stays in memory where nobody chose (spec 4).
 pub const DOCUMENT_RETENTION_MS: crate::host::Millis = 600_000;
 

@@ -3,6 +3,7 @@
 mod cache;
 mod close;
 mod commit;
+mod contexts;
 mod failure;
 mod known;
 mod listeners;
@@ -18,6 +19,7 @@ use crate::observe::Hub;
 use crate::records::ConversationRecord;
 use crate::session::cache::DocumentCache;
 use crate::session::close::Ended;
+use crate::session::contexts::Contexts;
 use crate::session::failure::Health;
 use crate::session::known::Known;
 use crate::session::listeners::Listeners;
@@ -83,6 +85,7 @@ pub(crate) struct Inner {
     health: RefCell<Health>,
     pub documents: RefCell<DocumentCache>,
     pub known: RefCell<Known>,
+    contexts: RefCell<Contexts>,
     listeners: RefCell<Listeners>,
     /// Of the one hub that its listeners own, once there was an observer.
     pub observers: OnceCell<Weak<Hub>>,
@@ -103,6 +106,7 @@ impl Session {
             health: RefCell::default(),
             documents: RefCell::default(),
             known: RefCell::default(),
+            contexts: RefCell::default(),
             listeners: RefCell::default(),
             observers: OnceCell::new(),
             under_way: Rc::default(),

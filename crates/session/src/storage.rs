@@ -31,6 +31,9 @@ pub enum StorageError {
     /// The backend itself failed.
     #[error("storage backend failed: {0}")]
     Backend(String),
+    /// An earlier write failed with unknown effect, so that what is in memory may differ from what is stored. Reopen.
+    #[error("storage cannot go on after a failed write: {0}")]
+    Poisoned(String),
     /// The backend was closed.
     #[error("storage is closed")]
     Closed,

@@ -33,7 +33,8 @@ fn of_content(content: &DocumentContent) -> usize {
     }
 }
 
-fn of_entry(entry: &EntryRecord) -> usize {
+/// Encoded bytes of an entry, about.
+pub(crate) fn of_entry(entry: &EntryRecord) -> usize {
     let EntryRecord {
         model, data, edits, ..
     } = entry;

@@ -4,6 +4,7 @@ mod gate;
 
 pub use gate::Held;
 
+use crate::forward::forward_reads;
 use gate::Gate;
 use std::cell::{Cell, RefCell};
 use tidehold_delta::Text;
@@ -77,6 +78,7 @@ pub struct Countdown<S> {
     closes: Fuse,
     any: Fuse,
     reads: Fuse,
+    contents: Fuse,
     commits: Fuse,
     mints: Fuse,
     commit_fault: Cell<CommitFault>,
@@ -94,6 +96,7 @@ impl<S> Countdown<S> {
             closes: Fuse::default(),
             any: Fuse::default(),
             reads: Fuse::default(),
+            contents: Fuse::default(),
             commits: Fuse::default(),
             mints: Fuse::default(),
             commit_fault: Cell::new(CommitFault::Before),
@@ -109,6 +112,11 @@ impl<S> Countdown<S> {
     /// Lets `reads` more reads succeed.
     pub fn allow_reads(&self, reads: Option<u64>) {
         self.reads.set(reads);
+    }
+
+    /// Lets `contents` more document values be read; they count as reads too.
+    pub fn allow_contents(&self, contents: Option<u64>) {
+        self.contents.set(contents);
     }
 
     /// Lets `commits` more commits succeed; the next one fails as `fault` says.
@@ -173,19 +181,6 @@ impl<S> Countdown<S> {
     }
 }
 
-/// Forwards reads, each counted when it is first polled.
-macro_rules! reads {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty;)*) => {
-        $(fn $name<'a>(&'a self, $($arg: $type),*) -> StorageFuture<'a, $out> {
-            Box::pin(async move {
-                self.read_gate.passed().await;
-                if self.count(Call::Read) != Spark::Nothing { return self.injected() }
-                self.inner.$name($($arg),*).await
-            })
-        })*
-    };
-}
-
 impl<S: Storage> Storage for Countdown<S> {
     fn commit<'a>(&'a self, writes: &'a [StorageWrite]) -> StorageFuture<'a, Seq> {
         Box::pin(async move {
@@ -211,28 +206,18 @@ impl<S: Storage> Storage for Countdown<S> {
         })
     }
 
-    reads! {
-        fn incarnation() -> Option<Text>;
-        fn head() -> Option<Seq>;
-        fn conversation(id: ConversationId) -> Option<ConversationRecord>;
-        fn scan_conversations(query: &'a ConversationQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<ConversationRecord>;
-        fn entry(id: EntryId) -> Option<StoredEntry>;
-        fn visible_entry(conversation: ConversationId, id: EntryId) -> Option<StoredEntry>;
-        fn find_latest_head_marker(conversation: ConversationId, at_or_before: Option<EntryId>)
-            -> Option<HeadMarker>;
-        fn scan_entries(query: &'a EntryQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<EntryRecord>;
-        fn task(id: TaskId) -> Option<TaskRecord>;
-        fn scan_tasks(query: &'a TaskQuery, limit: usize, cursor: Option<&'a Cursor>) -> Page<TaskRecord>;
-        fn submission(id: SubmissionId) -> Option<SubmissionRecord>;
-        fn scan_submissions(query: &'a SubmissionQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<SubmissionRecord>;
-        fn submission_by_request(conversation: ConversationId, request_id: &'a str) -> Option<SubmissionRecord>;
-        fn find_document(address: &'a DocumentAddress, at: Point) -> Option<DocumentRecord>;
-        fn document(id: DocumentId, at: Point) -> Option<StoredDocument>;
-        fn scan_documents(query: &'a DocumentQuery, limit: usize, cursor: Option<&'a Cursor>)
-            -> Page<DocumentRecord>;
-    }
+    // Each counts when it is first polled.
+    forward_reads!(|storage, read| {
+        storage.read_gate.passed().await;
+        let content = match read {
+            "document" => storage.contents.count(),
+            _ => Spark::Nothing,
+        };
+        if (storage.count(Call::Read), content) != (Spark::Nothing, Spark::Nothing) {
+            return storage.injected();
+        }
+        &storage.inner
+    });
 
     fn close(&self) -> StorageFuture<'_, ()> {
         Box::pin(async move {

@@ -1,12 +1,13 @@
-//! The conformance suite over memory and over SQLite files.
+//! The conformance suite over memory, SQLite files and JSONL.
 
 mod common;
 
-use common::{Files, Memory, now};
+use common::{Files, JsonlFiles, JsonlMemory, Memory, now};
 use std::collections::HashSet;
 use std::io::Write;
 use std::rc::Rc;
 use tidehold_storage::conformance::{StorageFactory, cases};
+use tidehold_storage::jsonl::Fsync;
 
 fn run(backend: &str, factory: Rc<dyn StorageFactory>) {
     let cases = cases();
@@ -35,6 +36,26 @@ fn memory() {
 #[test]
 fn sqlite_file() {
     run("sqlite", Rc::new(Files::new()));
+}
+
+#[test]
+fn jsonl_in_memory() {
+    run("jsonl in memory", Rc::new(JsonlMemory::new(Fsync::Off)));
+}
+
+#[test]
+fn jsonl_in_memory_with_fsync() {
+    run("jsonl in memory, fsync", Rc::new(JsonlMemory::new(Fsync::On)));
+}
+
+#[test]
+fn jsonl_files() {
+    run("jsonl files", Rc::new(JsonlFiles::new(Fsync::Off)));
+}
+
+#[test]
+fn jsonl_files_with_fsync() {
+    run("jsonl files, fsync", Rc::new(JsonlFiles::new(Fsync::On)));
 }
 
 #[test]

@@ -1,39 +1,22 @@
-//! Random batches over memory and SQLite side by side: both accept the same ones and answer every read alike.
+//! Random batches over memory, SQLite and JSONL side by side: all accept the same ones and answer every read alike.
 
 // Helpers are test code too; the lint knows only functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
 
-use common::now;
+use common::{now, options};
 use std::rc::Rc;
 use tidehold_delta::{Op, json};
 use tidehold_session::documents::*;
 use tidehold_session::ids::*;
 use tidehold_session::records::*;
 use tidehold_session::storage::*;
+use tidehold_storage::conformance::random::Random;
+use tidehold_storage::jsonl::Fsync;
+use tidehold_storage::jsonl::fs::memory::MemoryFs;
 use tidehold_storage::sql::native::NativeDriver;
-use tidehold_storage::{MemoryStorage, SqlStorage};
-
-/// xorshift: the same batches in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Clone>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize].clone()
-    }
-}
+use tidehold_storage::{JsonlStorage, MemoryStorage, SqlStorage};
 
 /// Mostly a new id, sometimes one that exists or never did.
 fn id(random: &mut Random, next: &mut u64) -> u64 {
@@ -314,16 +297,22 @@ fn compare(random: &mut Random, known: &Known, one: &dyn Storage, other: &dyn St
 }
 
 fn run(seed: u64, rounds: u32) -> (u32, u32) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let memory = MemoryStorage::new("test");
     let sqlite = SqlStorage::open(NativeDriver::in_memory().unwrap(), "test").unwrap();
+    let jsonl = now(JsonlStorage::open(
+        MemoryFs::default(),
+        options(Fsync::Off, "test"),
+    ))
+    .unwrap();
+    let others: [&dyn Storage; 2] = [&sqlite, &jsonl];
     let mut known = Known {
         next: 1,
         head: 0,
         conversations: vec![1],
         documents: vec![1],
     };
-    let first = [conversation(&mut Random(1), 1, 1)];
+    let first = [conversation(&mut Random::new(1), 1, 1)];
     let root = match &first[0] {
         StorageWrite::Conversation(record) => ConversationRecord {
             parent: None,
@@ -333,33 +322,40 @@ fn run(seed: u64, rounds: u32) -> (u32, u32) {
         _ => return (0, 0),
     };
     let root = [StorageWrite::Conversation(Rc::new(root))];
-    assert_eq!(now(memory.commit(&root)), now(sqlite.commit(&root)));
+    let seq = now(memory.commit(&root));
+    for other in others {
+        assert_eq!(now(other.commit(&root)), seq);
+    }
     let (mut accepted, mut refused) = (0, 0);
     for _ in 0..rounds {
         let writes: Vec<StorageWrite> = (0..1 + random.below(4))
             .map(|_| write(&mut random, &mut known))
             .collect();
-        let (one, other) = (
-            class(now(memory.commit(&writes))),
-            class(now(sqlite.commit(&writes))),
-        );
-        assert_eq!(one, other, "{writes:?}");
-        match one {
+        let answer = class(now(memory.commit(&writes)));
+        for other in others {
+            assert_eq!(class(now(other.commit(&writes))), answer, "{writes:?}");
+        }
+        match answer {
             Ok(seq) => {
                 accepted += 1;
                 known.head = seq.0;
             }
             Err(_) => refused += 1,
         }
-        compare(&mut random, &known, &memory, &sqlite);
+        let mut after = random.clone();
+        for other in others {
+            after = random.clone();
+            compare(&mut after, &known, &memory, other);
+        }
+        random = after;
     }
     (accepted, refused)
 }
 
 #[test]
-fn memory_and_sqlite_agree() {
+fn memory_sqlite_and_jsonl_agree() {
     for seed in 1..=40 {
-        let (accepted, refused) = run(seed * 0x9E37_79B9, 300);
+        let (accepted, refused) = run(seed, 300);
         assert!(
             accepted > 50 && refused > 50,
             "{accepted} accepted, {refused} refused"

@@ -148,6 +148,17 @@ fn aborting_a_blocked_task_orphans_it_in_the_marking_commit() {
 }
 
 #[test]
+fn an_orphan_that_never_ran_has_an_end_and_no_start() {
+    let mut bench = Bench::new(Probe::new().phase("first", done));
+    bench.registry.remove("probe");
+    let id = bench.create(json!({}));
+    bench.settle();
+    assert_eq!(bench.abort(id), AbortReply::Marked);
+    let record = bench.wait(id);
+    assert_eq!((record.started_at, record.ended_at), (None, Some(START)));
+}
+
+#[test]
 fn a_blocked_owner_is_orphaned_after_its_work() {
     let (mut bench, id) = old();
     let child = bench.create_with(json!({}), TaskOptions::owned_by(id));

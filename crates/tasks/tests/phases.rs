@@ -373,3 +373,24 @@ fn a_failure_of_the_schedulers_own_commit_ends_the_session() {
     let mut bench = bench.restart();
     assert_eq!(message(&bench.outcome(id)), "no phase first");
 }
+
+#[test]
+fn outcomes_of_a_live_task_are_refused() {
+    let refused = |_: Task_, runtime: Rt| async move {
+        let own = runtime.task_id();
+        match runtime.outcomes(&[own]).await {
+            Err(TaskFault::NotTerminal(id)) if id == own => {
+                runtime.finish(Outcome::Completed(json!("refused"))).await
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut bench = Bench::new(Probe::new().phase("first", refused));
+    let id = bench.create(json!({}));
+    assert_eq!(
+        bench.outcome(id),
+        TaskOutcome::Completed {
+            result: json!("refused")
+        }
+    );
+}

@@ -76,6 +76,11 @@ fn a_task_parked_until_a_time_sets_the_alarm_there_and_is_not_started_before_it_
     );
     bench.runtime.advance(1);
     assert_eq!(bench.log(), [format!("parked {id}")]);
+    let record = bench.wait(id);
+    assert_eq!(
+        (record.started_at, record.ended_at),
+        (Some(START), Some(START + 500_000))
+    );
     assert_eq!(
         bench.outcome(id),
         TaskOutcome::Completed {

@@ -7,7 +7,8 @@ use crate::draft::overlay::Node;
 
 /// The present array as runs of kept base elements and of new ones.
 ///
-/// Kept runs ascend in base order; neighbours are merged, so an insertion taken back leaves no trace.
+/// Neighbours are merged, so an insertion taken back leaves no trace, nor does an order restored. Kept runs ascend in base
+/// order until a reordering; after it they may stand in any.
 pub(super) struct ArrayEdits {
     pub(super) pieces: Vec<Piece>,
     /// Records of kept elements, by their index in the base.
@@ -111,10 +112,47 @@ impl ArrayEdits {
         self.pieces.splice(first..last, rebuilt);
     }
 
+    /// Puts the present element `order[i]` at place `i`, for every `i`.
+    pub(super) fn reorder(&mut self, order: &[u64]) {
+        let mut elements = Vec::with_capacity(order.len());
+        for piece in &self.pieces {
+            elements.extend((0..piece.len()).map(|at| piece.part(at, at + 1)));
+        }
+        self.pieces.clear();
+        for place in order {
+            if let Some(element) = elements.get(*place as usize) {
+                join(&mut self.pieces, *element);
+            }
+        }
+    }
+
+    /// Whether kept elements changed their order among each other.
+    pub(super) fn is_reordered(&self) -> bool {
+        !self.kept().is_sorted()
+    }
+
+    /// The runs (first base index, length) of kept elements, in present order.
+    pub(super) fn kept(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.pieces.iter().filter_map(|piece| match *piece {
+            Piece::Kept { from, len } => Some((from, len)),
+            Piece::Fresh { .. } => None,
+        })
+    }
+
+    /// Whether the array still consists of its `length` base elements in their order.
+    pub(super) fn is_whole(&self, length: usize) -> bool {
+        self.pieces == [Piece::Kept { from: 0, len: length }]
+    }
+
     /// Whether the structure alone takes more operations than a batch may have.
     pub(super) fn is_hopeless(&self) -> bool {
-        // Kept runs are separated by at least one splice each, and new runs lie between kept ones.
-        self.pieces.len() > 2 * MAX_OPS + 3
+        if self.pieces.len() <= 2 * MAX_OPS + 3 {
+            return false;
+        }
+        // Kept runs in base order are separated by at least one splice each, and new runs lie between kept ones. Any other
+        // order is one operation, however many runs it has; a new run is one in any case.
+        let fresh = self.pieces.len() - self.kept().count();
+        fresh > MAX_OPS || !self.is_reordered()
     }
 }
 

@@ -1,39 +1,47 @@
 //! Assignment by comparison: the one place where a change is found out instead of recorded.
 
 use crate::draft::DraftError;
+use crate::draft::held::Target;
 use crate::draft::open::{Open, check_finite};
+use crate::draft::permutation::permutation;
 use crate::{Array, Json, MAX_DEPTH, Object, Path, Segment};
 
 type Result<T> = std::result::Result<T, DraftError>;
 
-/// Puts `value` at `path`, recording where it differs from the present value.
-pub(super) fn assign(open: &mut Open, path: &[Segment], value: Json) -> Result<()> {
+/// Puts `value` at `target`, recording where it differs from the present value.
+pub(super) fn assign(open: &mut Open, target: Target, value: Json) -> Result<()> {
     // Everything that could fail halfway is checked first.
     check_finite(&value)?;
-    if path.len() > MAX_DEPTH || value.deeper_than(MAX_DEPTH - path.len()) {
+    let above = target.path.len();
+    if above > MAX_DEPTH || value.deeper_than(MAX_DEPTH - above) {
         return Err(DraftError::Depth);
     }
-    let Some(present) = open.read(path) else {
-        return open.set(path, value);
+    let Some(present) = open.read(target)? else {
+        return open.set(target, value);
     };
     // A list instead of recursion, for the small stack. The parts are independent of each other:
-    // an array is either spliced or recursed into.
-    let mut parts = vec![(path.to_vec(), present, value)];
+    // an array is either restructured or recursed into.
+    let mut parts = vec![(target.path.to_vec(), present, value)];
     while let Some((path, before, after)) = parts.pop() {
+        let target = target.at(&path);
         match (&before, &after) {
             _ if before.same(&after) => {}
             (Json::Object(before), Json::Object(after)) => {
-                assign_members(open, &path, before, after, &mut parts)?;
+                assign_members(open, target, before, after, &mut parts)?;
             }
             (Json::Array(before), Json::Array(after)) if before.len() == after.len() => {
+                if let Some(order) = permutation(before, after) {
+                    open.reorder(target, order)?;
+                    continue;
+                }
                 for (index, (before, after)) in before.iter().zip(after).enumerate() {
                     if !evidently_equal(before, after) {
                         parts.push((below(&path, index), before.clone(), after.clone()));
                     }
                 }
             }
-            (Json::Array(before), Json::Array(after)) => assign_elements(open, &path, before, after)?,
-            _ => open.set(&path, after)?,
+            (Json::Array(before), Json::Array(after)) => assign_elements(open, target, before, after)?,
+            _ => open.set(target, after)?,
         }
     }
     Ok(())
@@ -44,38 +52,39 @@ fn evidently_equal(before: &Json, after: &Json) -> bool {
     before.same(after) || (!before.is_container() && before == after)
 }
 
-fn below(path: &Path, segment: impl Into<Segment>) -> Path {
-    let mut path = path.clone();
+fn below(path: &[Segment], segment: impl Into<Segment>) -> Path {
+    let mut path = path.to_vec();
     path.push(segment.into());
     path
 }
 
 fn assign_members(
     open: &mut Open,
-    path: &Path,
+    target: Target,
     before: &Object,
     after: &Object,
     parts: &mut Vec<(Path, Json, Json)>,
 ) -> Result<()> {
+    let path = target.path;
     for (key, value) in after {
         match before.get(key) {
             Some(present) if evidently_equal(present, value) => {}
             Some(present) => parts.push((below(path, key.clone()), present.clone(), value.clone())),
-            None => open.set(&below(path, key.clone()), value.clone())?,
+            None => open.set(target.at(&below(path, key.clone())), value.clone())?,
         }
     }
     for key in before.keys().filter(|key| !after.contains_key(key)) {
-        open.remove(&below(path, key.clone()))?;
+        open.remove(target.at(&below(path, key.clone())))?;
     }
     Ok(())
 }
 
 /// Assigns an array of another length.
-fn assign_elements(open: &mut Open, path: &Path, before: &Array, after: &Array) -> Result<()> {
+fn assign_elements(open: &mut Open, target: Target, before: &Array, after: &Array) -> Result<()> {
     if let Some(gaps) = removals(before, after) {
         // From the end, so that earlier positions stay valid.
         for (index, count) in gaps.into_iter().rev() {
-            open.splice(path, Some(index), count, Array::new())?;
+            open.splice(target, Some(index), count, Array::new())?;
         }
         return Ok(());
     }
@@ -84,7 +93,7 @@ fn assign_elements(open: &mut Open, path: &Path, before: &Array, after: &Array) 
     let backwards = before.iter().rev().zip(after.iter().rev());
     let suffix = backwards.take(rest).take_while(|(a, b)| a == b).count();
     let items = after.slice(prefix, after.len() - suffix);
-    open.splice(path, Some(prefix), before.len() - suffix - prefix, items)
+    open.splice(target, Some(prefix), before.len() - suffix - prefix, items)
 }
 
 /// The runs (index in `before`, count) whose removal leaves exactly `after`, if removals suffice.

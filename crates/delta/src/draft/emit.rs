@@ -12,6 +12,8 @@ use crate::{Array, Json, Op, Path, Segment};
 
 /// The longest batch; a longer one becomes one replacement.
 pub(super) const MAX_OPS: usize = 4096;
+/// So many touched elements, with at most one untouched between two of them, are a dense region.
+const DENSE: usize = 256;
 
 /// The batch that makes `value` of `base`.
 pub(super) fn emit(overlay: &Overlay, base: &Json, value: &Json) -> Vec<Op> {
@@ -75,16 +77,24 @@ fn emit_member(
     }
 }
 
-/// One splice per gap between kept runs, left to right: what stands left of it is final already.
 fn emit_structure(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: &mut Vec<Op>) {
+    if edits.is_reordered() {
+        emit_reordering(edits, base, value, path, out);
+    } else {
+        emit_gaps(edits, base, value, path, out);
+    }
+}
+
+/// One splice per gap between kept runs, left to right: what stands left of it is final already.
+fn emit_gaps(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: &mut Vec<Op>) {
     let mut hunk = |kept: usize, next: usize, fresh: Range<usize>| {
         if kept < next || !fresh.is_empty() {
-            out.push(Op::Splice {
-                path: path.clone(),
-                index: fresh.start as u64,
-                remove: (next - kept) as u64,
-                items: value.slice(fresh.start, fresh.end),
-            });
+            out.push(splice(
+                path,
+                fresh.start,
+                next - kept,
+                value.slice(fresh.start, fresh.end),
+            ));
         }
     };
     // Base elements dealt with, and the present elements that follow the last kept run.
@@ -103,7 +113,51 @@ fn emit_structure(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, 
     hunk(kept, base.len(), fresh);
 }
 
+/// Removals from the end backwards, so that none shifts the next; one move of what is kept; insertions left to right, so
+/// that each finds its final place.
+fn emit_reordering(edits: &ArrayEdits, base: &Array, value: &Array, path: &Path, out: &mut Vec<Op>) {
+    let mut kept = vec![false; base.len()];
+    for (from, len) in edits.kept() {
+        kept.iter_mut().skip(from).take(len).for_each(|kept| *kept = true);
+    }
+    let mut end = kept.len();
+    for run in kept.chunk_by(PartialEq::eq).rev() {
+        end -= run.len();
+        if run.first() == Some(&false) {
+            out.push(splice(path, end, run.len(), Array::new()));
+        }
+    }
+    // For each base element, how many kept ones stand before it in the base.
+    let mut places = Vec::with_capacity(kept.len());
+    let mut before = 0_u64;
+    for kept in kept {
+        places.push(before);
+        before += u64::from(kept);
+    }
+    let runs = edits.kept().map(|(from, len)| places.iter().skip(from).take(len));
+    let order = runs.flatten().copied().collect();
+    out.push(Op::Move(path.clone(), order));
+    let mut start = 0;
+    for piece in &edits.pieces {
+        if let Piece::Fresh { len } = *piece {
+            out.push(splice(path, start, 0, value.slice(start, start + len)));
+        }
+        start += piece.len();
+    }
+}
+
+fn splice(path: &Path, index: usize, remove: usize, items: Array) -> Op {
+    Op::Splice {
+        path: path.clone(),
+        index: index as u64,
+        remove: remove as u64,
+        items,
+    }
+}
+
 fn emit_elements(edits: &ArrayEdits, base: &Array, value: &Array, path: &mut Path, out: &mut Vec<Op>) {
+    let first = out.len();
+    let mut touched = Vec::new();
     let mut start = 0;
     for piece in &edits.pieces {
         if let Piece::Kept { from, len } = *piece {
@@ -112,13 +166,39 @@ fn emit_elements(edits: &ArrayEdits, base: &Array, value: &Array, path: &mut Pat
             for (&place, node) in within.take_while(|(place, _)| **place < from + len) {
                 let index = start + (place - from);
                 if let (Some(node), Some(base), Some(value)) = (node, base.get(place), value.get(index)) {
+                    let before = out.len();
                     path.push(Segment::Index(index as u64));
                     emit_node(node, base, value, path, out);
                     path.pop();
+                    if out.len() > before {
+                        touched.push((index, out.len() - before));
+                    }
                 }
             }
         }
         start += piece.len();
+    }
+    if touched.len() >= DENSE && edits.is_whole(base.len()) {
+        let ops = out.split_off(first);
+        condense(&touched, ops, value, path, out);
+    }
+}
+
+/// Sends each dense region of an array as one splice. `touched` are the elements with operations and how many each has in
+/// `ops`, in the order of both.
+fn condense(touched: &[(usize, usize)], ops: Vec<Op>, value: &Array, path: &Path, out: &mut Vec<Op>) {
+    let mut ops = ops.into_iter();
+    for stretch in touched.chunk_by(|(one, _), (next, _)| next - one <= 2) {
+        let count = stretch.iter().map(|(_, ops)| ops).sum();
+        let own = ops.by_ref().take(count);
+        match stretch {
+            [(first, _), .., (last, _)] if stretch.len() >= DENSE => {
+                own.for_each(drop);
+                let items = value.slice(*first, last + 1);
+                out.push(splice(path, *first, items.len(), items));
+            }
+            _ => out.extend(own),
+        }
     }
 }
 

@@ -104,6 +104,16 @@ impl Overlay {
         }
     }
 
+    /// The elements of the array at `place` stand in this order now.
+    pub(super) fn reorder(&mut self, place: &Place, order: &[u64]) {
+        let Some(slot) = self.slot(place.path.iter().zip(&place.lengths)) else {
+            return;
+        };
+        if let Node::Array(edits) = slot.get_or_insert_with(|| Node::Array(ArrayEdits::new(order.len()))) {
+            edits.reorder(order);
+        }
+    }
+
     /// The record of the place these steps lead to; `None` inside a value of this change.
     fn slot<'p>(
         &mut self,

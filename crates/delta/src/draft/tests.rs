@@ -1,3 +1,5 @@
+mod handles;
+mod moving;
 mod recording;
 mod settling;
 

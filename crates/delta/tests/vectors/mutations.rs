@@ -1,209 +1,347 @@
 //! The mutation language of `vectors.jsonl`, carried out on a draft.
 
+use std::collections::HashMap;
+
 use tidehold_delta::{
     ApplyError, Change, Draft, DraftError, Json, Object, Prepared, byte_of_unit, utf16_len,
 };
 
-/// Why a vector's mutations did not run to the end.
-pub enum Stop {
-    /// They ask for something a draft has no call for (see `main.rs`).
-    Inexpressible,
-    Refused(DraftError),
+use crate::javascript;
+
+/// How a vector's mutations ended.
+pub enum End {
+    Prepared {
+        prepared: Prepared,
+        /// An array got longer by its length alone, so it holds `null`s where the reference has holes.
+        grew: bool,
+    },
+    /// The callback threw, or a call was refused; nothing was published.
+    Failed(String),
+    /// They ask for something no draft call can be given, for this reason.
+    LeftOut(&'static str),
+    /// The draft broke a promise.
+    Broken(String),
 }
 
-use Stop::Inexpressible;
+enum Stop {
+    LeftOut(&'static str),
+    Failed(String),
+}
 
 type Result<T> = std::result::Result<T, Stop>;
 
 impl From<DraftError> for Stop {
     fn from(error: DraftError) -> Stop {
-        match error {
-            // The reference lets a write beyond the end of an array pass and looks for holes in the end.
-            DraftError::Place(ApplyError::UnsafePath(_)) => Inexpressible,
-            other => Stop::Refused(other),
-        }
+        Stop::Failed(error.to_string())
     }
 }
 
-pub fn run(base: &Json, steps: &Json) -> Result<Prepared> {
+const NO_JSON: Stop = Stop::LeftOut("values no JSON has");
+const LONE: Stop = Stop::LeftOut("lone surrogates");
+
+/// What JavaScript itself throws before any draft is reached.
+fn threw<T>(why: &str) -> Result<T> {
+    Err(Stop::Failed(format!("the callback threw: {why}")))
+}
+
+/// What a name was given to: elements are followed, scalars are remembered.
+enum Kept {
+    Element(Draft),
+    Scalar(Json),
+}
+
+struct Program {
+    root: Draft,
+    kept: HashMap<String, Kept>,
+    grew: bool,
+}
+
+pub fn run(base: &Json, steps: &Json) -> End {
     let change = Change::begin(base.clone());
-    for step in steps.as_array().ok_or(Inexpressible)? {
-        perform(&change.draft(), step)?;
-    }
-    Ok(change.prepare()?)
-}
-
-fn perform(root: &Draft, step: &Json) -> Result<()> {
-    if step.get("at").is_some() {
-        return Err(Inexpressible);
-    }
-    let place = walk(root, step.get("path").ok_or(Inexpressible)?);
-    let value = || resolve(root, step.get("value").unwrap_or(&Json::Null));
-    let items = || -> Result<Vec<Json>> {
-        let items = step.get("items").and_then(Json::as_array);
-        items
-            .map(|items| items.iter().map(|item| resolve(root, item)).collect())
-            .unwrap_or(Ok(vec![]))
+    let mut program = Program {
+        root: change.draft(),
+        kept: HashMap::new(),
+        grew: false,
     };
-    let number = |key: &str| step.get(key).and_then(Json::as_f64);
-    let text = step.get("text").and_then(Json::as_str).unwrap_or_default();
-    match step.get("op").and_then(Json::as_str).unwrap_or_default() {
-        "set" => place.set(value()?)?,
-        "delete" => place.remove()?,
-        "push" => {
-            for item in items()? {
-                place.push(item)?;
+    for step in steps.as_array().into_iter().flatten() {
+        let before = program.root.get();
+        match program.step(step) {
+            Ok(()) => {}
+            Err(Stop::LeftOut(reason)) => return End::LeftOut(reason),
+            Err(Stop::Failed(why)) => {
+                let unchanged = program.root.get() == before;
+                change.abort();
+                let revoked = program.root.get() == Err(DraftError::Revoked);
+                return if unchanged && revoked {
+                    End::Failed(why)
+                } else {
+                    End::Broken(format!("unchanged: {unchanged}, revoked: {revoked} after: {why}"))
+                };
             }
         }
-        "unshift" => place.splice(0, 0, items()?)?,
-        "pop" => match place.len()? {
-            0 => {}
-            length => place.splice(length - 1, 1, vec![])?,
-        },
-        "shift" => place.splice(0, 1, vec![])?,
-        "splice" => {
-            let length = place.len()?;
-            let start = relative(number("start").unwrap_or(0.0), length);
-            let count = number("deleteCount").map_or(length, |count| count.max(0.0) as usize);
-            place.splice(start, count, items()?)?;
-        }
-        "setLength" => {
-            let (length, wanted) = (place.len()?, number("length").ok_or(Inexpressible)?);
-            if wanted.fract() != 0.0 || wanted < 0.0 || wanted > length as f64 {
-                return Err(Inexpressible);
-            }
-            place.splice(wanted as usize, length, vec![])?;
-        }
-        "filterAssign" => {
-            let present = elements(&place)?;
-            let keep = step.get("keep").and_then(Json::as_array).ok_or(Inexpressible)?;
-            let kept = keep
-                .iter()
-                .filter_map(|i| present.get(i.as_u64()? as usize).cloned());
-            place.set(Json::array(kept))?;
-        }
-        "sort" => {
-            let mut sorted = elements(&place)?;
-            sort(&mut sorted, step.get("by"))?;
-            place.assign(Json::array(sorted))?;
-        }
-        "reverse" => {
-            let mut reversed = elements(&place)?;
-            reversed.reverse();
-            place.assign(Json::array(reversed))?;
-        }
-        "fill" => {
-            let mut present = elements(&place)?;
-            let (start, end) = range(&number, present.len());
-            let value = value()?;
-            present
-                .iter_mut()
-                .take(end)
-                .skip(start)
-                .for_each(|slot| *slot = value.clone());
-            place.assign(Json::array(present))?;
-        }
-        "copyWithin" => {
-            let mut present = elements(&place)?;
-            let (start, end) = range(&number, present.len());
-            let target = relative(number("target").unwrap_or(0.0), present.len());
-            let source: Vec<Json> = present.iter().take(end).skip(start).cloned().collect();
-            present
-                .iter_mut()
-                .skip(target)
-                .zip(source)
-                .for_each(|(slot, value)| *slot = value);
-            place.assign(Json::array(present))?;
-        }
-        "appendString" => place.append(text)?,
-        "trimStart" => place.set(cut(&place, number("units"), "")?)?,
-        "slide" => place.set(cut(&place, number("units"), text)?)?,
-        "trimEnd" => {
-            let present = string(&place)?;
-            let units = number("units").ok_or(Inexpressible)? as usize;
-            // `slice(0, -0)` is empty in JavaScript, which the generator avoids by its own length.
-            let keep = utf16_len(&present).saturating_sub(units);
-            let byte = byte_of_unit(&present, keep).ok_or(Inexpressible)?;
-            place.set(&present[..byte])?;
-        }
-        "increment" => {
-            let present = place
-                .get()?
-                .and_then(|value| value.as_f64())
-                .ok_or(Inexpressible)?;
-            place.set(present + number("by").unwrap_or(1.0))?;
-        }
-        "deleteKeys" => {
-            let present = place.get()?.ok_or(Inexpressible)?;
-            let except = step.get("except").and_then(Json::as_array).ok_or(Inexpressible)?;
-            let kept = |key: &str| except.iter().any(|other| other.as_str() == Some(key));
-            for key in present
-                .as_object()
-                .ok_or(Inexpressible)?
-                .keys()
-                .filter(|key| !kept(key))
-            {
-                place.at(key.clone()).remove()?;
-            }
-        }
-        _ => return Err(Inexpressible),
     }
-    Ok(())
+    let grew = program.grew;
+    match change.prepare() {
+        Ok(prepared) => End::Prepared { prepared, grew },
+        Err(error) => End::Broken(error.to_string()),
+    }
 }
 
-fn walk(root: &Draft, path: &Json) -> Draft {
-    path.as_array()
-        .unwrap()
-        .iter()
-        .fold(root.clone(), |place, segment| match segment.as_u64() {
-            Some(index) => place.at(index as usize),
-            None => place.at(segment.as_str().unwrap()),
-        })
-}
-
-/// Replaces `$ref` by the value now there; other special values are out of reach.
-fn resolve(root: &Draft, value: &Json) -> Result<Json> {
-    match value {
-        Json::Object(object) => {
-            if let Some(path) = object.get("$ref") {
-                return walk(root, path).get()?.ok_or(Inexpressible);
-            }
-            if object.contains_key("$js") || object.contains_key("$handle") {
-                return Err(Inexpressible);
-            }
-            let members = object
-                .iter()
-                .map(|(key, value)| Ok((key.clone(), resolve(root, value)?)));
-            members.collect::<Result<Object>>().map(Json::Object)
+impl Program {
+    fn step(&mut self, step: &Json) -> Result<()> {
+        let text_of = |key: &str| step.get(key).and_then(Json::as_str);
+        let verb = text_of("op").unwrap_or_default();
+        if verb == "throw" {
+            return threw("on request");
         }
-        Json::Array(array) => array
-            .iter()
-            .map(|item| resolve(root, item))
-            .collect::<Result<_>>()
-            .map(Json::Array),
-        scalar => Ok(scalar.clone()),
+        let from = match text_of("at").map(|name| self.kept.get(name)) {
+            None => self.root.clone(),
+            Some(Some(Kept::Element(element))) => element.clone(),
+            Some(_) => return threw("no draft of that name"),
+        };
+        let segments = step
+            .get("path")
+            .and_then(Json::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let place = segments.iter().try_fold(from.clone(), below)?;
+        let number = |key: &str| step.get(key).and_then(Json::as_f64);
+        let text = text_of("text").unwrap_or_default();
+        let name = || text_of("name").unwrap_or_default().to_owned();
+        match verb {
+            "hold" => drop(self.kept.insert(name(), keep(&place)?)),
+            "holdRemoved" => {
+                let length = elements(&place)?.len();
+                let index = match text_of("how") {
+                    Some("shift") => 0,
+                    Some("pop") => length.saturating_sub(1),
+                    _ => relative(number("index").unwrap_or(0.0), length),
+                };
+                let kept = keep(&place.at(index))?;
+                place.splice(index, 1, vec![])?;
+                self.kept.insert(name(), kept);
+            }
+            "set" => {
+                let last = segments.last().and_then(Json::as_str);
+                let above = segments.len().saturating_sub(1);
+                let holder = segments.iter().take(above).try_fold(from, below)?;
+                if last == Some("length") && matches!(holder.get()?, Some(Json::Array(_))) {
+                    return self.set_length(&holder, step.get("value"));
+                }
+                place.set(self.value(step)?)?;
+            }
+            "delete" => {
+                let above = segments.len().saturating_sub(1);
+                let holder = segments.iter().take(above).try_fold(from, below)?;
+                if let (Some(Json::Array(_)), Some(Json::Number(_))) = (holder.get()?, segments.last()) {
+                    // `Draft::remove` closes the gap, which is another call.
+                    return Err(Stop::LeftOut("deleted array elements"));
+                }
+                place.remove()?;
+            }
+            "push" => {
+                let items = self.items(step)?;
+                place.splice(elements(&place)?.len(), 0, items)?;
+            }
+            "unshift" => place.splice(0, 0, self.items(step)?)?,
+            "pop" => {
+                let length = elements(&place)?.len();
+                place.splice(length.saturating_sub(1), 1, vec![])?;
+            }
+            "shift" => place.splice(0, 1, vec![])?,
+            "splice" => {
+                let length = elements(&place)?.len();
+                let start = relative(number("start").unwrap_or(0.0), length);
+                let count = number("deleteCount").map_or(length, |count| count.max(0.0) as usize);
+                place.splice(start, count, self.items(step)?)?;
+            }
+            "setLength" => self.set_length(&place, step.get("length"))?,
+            "filterAssign" => {
+                let present = elements(&place)?;
+                let keep = step
+                    .get("keep")
+                    .and_then(Json::as_array)
+                    .cloned()
+                    .unwrap_or_default();
+                let kept = keep
+                    .iter()
+                    .filter_map(|i| present.get(i.as_u64()? as usize).cloned());
+                place.set(Json::array(kept))?;
+            }
+            "sort" => match step.get("by") {
+                Some(Json::Object(by)) => {
+                    let key = by.get("key").and_then(Json::as_str);
+                    let down = by.get("dir").and_then(Json::as_str) == Some("desc");
+                    place.sort_by(|one, other| {
+                        let part = |item: &Json| match key {
+                            Some(key) => item.get(key).cloned(),
+                            None => Some(item.clone()),
+                        };
+                        let order = javascript::compare(part(one).as_ref(), part(other).as_ref());
+                        if down { order.reverse() } else { order }
+                    })?;
+                }
+                _ => place.sort_by(|one, other| javascript::units(one).cmp(&javascript::units(other)))?,
+            },
+            "reverse" => place.reverse()?,
+            "fill" => {
+                let length = elements(&place)?.len();
+                let (start, end) = range(&number, length);
+                place.splice(start, end - start, vec![self.value(step)?; end - start])?;
+            }
+            "copyWithin" => {
+                let present = elements(&place)?;
+                let (start, end) = range(&number, present.len());
+                let target = relative(number("target").unwrap_or(0.0), present.len());
+                let count = (end - start).min(present.len() - target);
+                let copies = present[start..start + count].to_vec();
+                place.splice(target, count, copies)?;
+            }
+            "appendString" => match place.get()? {
+                Some(Json::String(_)) => place.append(text)?,
+                Some(other) => place.set(javascript::string(&other) + text)?,
+                None => return Err(NO_JSON),
+            },
+            "trimStart" => place.set(cut(&place, number("units"), "")?)?,
+            "slide" => place.set(cut(&place, number("units"), text)?)?,
+            "trimEnd" => {
+                let present = string(&place)?;
+                let units = number("units").unwrap_or(0.0) as usize;
+                let keep = utf16_len(&present).saturating_sub(units);
+                let byte = byte_of_unit(&present, keep).ok_or(LONE)?;
+                place.set(&present[..byte])?;
+            }
+            "increment" => match place.get()? {
+                Some(Json::Number(present)) => place.set(present + number("by").unwrap_or(1.0))?,
+                _ => return Err(NO_JSON),
+            },
+            "deleteKeys" => {
+                let Some(Json::Object(present)) = place.get()? else {
+                    return threw("no object");
+                };
+                let except = step
+                    .get("except")
+                    .and_then(Json::as_array)
+                    .cloned()
+                    .unwrap_or_default();
+                let kept = |key: &str| except.iter().any(|other| other.as_str() == Some(key));
+                for key in present.keys().filter(|key| !kept(key)) {
+                    place.at(key.clone()).remove()?;
+                }
+            }
+            _ => return Err(Stop::LeftOut("unknown mutations")),
+        }
+        Ok(())
+    }
+
+    fn set_length(&mut self, place: &Draft, length: Option<&Json>) -> Result<()> {
+        let length = match length {
+            Some(Json::String(digits)) => digits.parse().ok(),
+            other => other.and_then(Json::as_u64),
+        };
+        // JavaScript throws at what a `usize` cannot even hold.
+        let Some(length) = length else {
+            return Err(Stop::LeftOut("lengths no usize holds"));
+        };
+        self.grew |= length as usize > elements(place)?.len();
+        Ok(place.set_len(length as usize)?)
+    }
+
+    fn value(&self, step: &Json) -> Result<Json> {
+        self.resolve(step.get("value").ok_or(NO_JSON)?)
+    }
+
+    fn items(&self, step: &Json) -> Result<Vec<Json>> {
+        let items = step
+            .get("items")
+            .and_then(Json::as_array)
+            .cloned()
+            .unwrap_or_default();
+        items.iter().map(|item| self.resolve(item)).collect()
+    }
+
+    /// Replaces `$ref` by the value now there, `$handle` by the content of that element now, and `$js` by the number it is.
+    fn resolve(&self, value: &Json) -> Result<Json> {
+        match value {
+            Json::Object(object) => {
+                if let Some(path) = object.get("$ref").and_then(Json::as_array) {
+                    let place = path.iter().try_fold(self.root.clone(), below)?;
+                    return place.get()?.ok_or(NO_JSON);
+                }
+                if let Some(name) = object.get("$handle").and_then(Json::as_str) {
+                    return match self.kept.get(name) {
+                        Some(Kept::Element(element)) => element.get()?.ok_or(NO_JSON),
+                        Some(Kept::Scalar(scalar)) => Ok(scalar.clone()),
+                        None => Err(NO_JSON),
+                    };
+                }
+                if let Some(name) = object.get("$js") {
+                    return match name.as_str() {
+                        Some("NaN") => Ok(Json::Number(f64::NAN)),
+                        Some("Infinity") => Ok(Json::Number(f64::INFINITY)),
+                        Some("-Infinity") => Ok(Json::Number(f64::NEG_INFINITY)),
+                        Some("-0") => Ok(Json::Number(-0.0)),
+                        _ => Err(NO_JSON),
+                    };
+                }
+                let members = object
+                    .iter()
+                    .map(|(key, value)| Ok((key.clone(), self.resolve(value)?)));
+                members.collect::<Result<Object>>().map(Json::Object)
+            }
+            Json::Array(array) => array
+                .iter()
+                .map(|item| self.resolve(item))
+                .collect::<Result<_>>()
+                .map(Json::Array),
+            scalar => Ok(scalar.clone()),
+        }
+    }
+}
+
+fn below(place: Draft, segment: &Json) -> Result<Draft> {
+    match segment {
+        Json::String(key) => Ok(place.at(key.clone())),
+        other => match other.as_u64() {
+            Some(index) => Ok(place.at(index as usize)),
+            // A property name like any other, which no array has.
+            None => Ok(place.at(javascript::string(other))),
+        },
+    }
+}
+
+fn keep(place: &Draft) -> Result<Kept> {
+    match place.get()? {
+        Some(value) if value.is_container() => Ok(Kept::Element(place.hold()?)),
+        Some(scalar) => Ok(Kept::Scalar(scalar)),
+        None => Err(NO_JSON),
     }
 }
 
 fn elements(place: &Draft) -> Result<Vec<Json>> {
-    place
-        .get()?
-        .and_then(|value| Some(value.as_array()?.to_vec()))
-        .ok_or(Inexpressible)
+    match place.get()? {
+        Some(Json::Array(array)) => Ok(array.to_vec()),
+        // The draft's own refusal.
+        _ => Err(place
+            .reorder(&[])
+            .err()
+            .unwrap_or(DraftError::Place(ApplyError::Depth))
+            .into()),
+    }
 }
 
 fn string(place: &Draft) -> Result<String> {
-    place
-        .get()?
-        .and_then(|value| Some(value.as_str()?.to_owned()))
-        .ok_or(Inexpressible)
+    match place.get()? {
+        Some(Json::String(text)) => Ok(text.to_string()),
+        _ => threw("no string"),
+    }
 }
 
-/// The string without its first units, and with `more` behind; inexpressible when a pair is split.
+/// The string without its first units, and with `more` behind.
 fn cut(place: &Draft, units: Option<f64>, more: &str) -> Result<String> {
     let present = string(place)?;
-    let units = (units.ok_or(Inexpressible)? as usize).min(utf16_len(&present));
-    let byte = byte_of_unit(&present, units).ok_or(Inexpressible)?;
+    let units = (units.unwrap_or(0.0) as usize).min(utf16_len(&present));
+    let byte = byte_of_unit(&present, units).ok_or(LONE)?;
     Ok([&present[byte..], more].concat())
 }
 
@@ -218,38 +356,4 @@ fn range(number: &dyn Fn(&str) -> Option<f64>, length: usize) -> (usize, usize) 
     let start = relative(number("start").unwrap_or(0.0), length);
     let end = number("end").map_or(length, |end| relative(end, length));
     (start, end.max(start))
-}
-
-/// By JavaScript's string form, or by a member or the element itself in a direction.
-fn sort(items: &mut [Json], by: Option<&Json>) -> Result<()> {
-    match by {
-        Some(Json::Object(by)) => {
-            let key = |item: &Json| match by.get("key").and_then(Json::as_str) {
-                Some(key) => item.get(key).cloned().unwrap_or_default(),
-                None => item.clone(),
-            };
-            let down = by.get("dir").and_then(Json::as_str) == Some("desc");
-            if items
-                .iter()
-                .any(|item| key(item).as_f64().is_none() && key(item).as_str().is_none())
-            {
-                return Err(Inexpressible);
-            }
-            items.sort_by(|a, b| {
-                let order = match (key(a), key(b)) {
-                    (Json::Number(a), Json::Number(b)) => a.total_cmp(&b),
-                    (a, b) => units(&a).cmp(&units(&b)),
-                };
-                if down { order.reverse() } else { order }
-            });
-        }
-        _ if items.iter().any(Json::is_container) => return Err(Inexpressible),
-        _ => items.sort_by_key(units),
-    }
-    Ok(())
-}
-
-fn units(value: &Json) -> Vec<u16> {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.encode_utf16().collect()
 }

@@ -43,15 +43,7 @@ pub(super) fn partial_events(live: &LiveChange<'_>, events: &mut Vec<Json>) {
 /// has an empty path.
 fn under_message(op: &Op) -> Option<&[Segment]> {
     const PREFIX: [&str; 2] = ["generation", "message"];
-    let path: &[Segment] = match op {
-        Op::Replace(_) => return Some(&[]),
-        Op::Set(path, _)
-        | Op::Delete(path)
-        | Op::Append(path, _)
-        | Op::TrimStart(path, _)
-        | Op::Move(path, _) => path,
-        Op::Splice { path, .. } => path,
-    };
+    let Some(path) = op.path() else { return Some(&[]) };
     let shared = path
         .iter()
         .zip(PREFIX)

@@ -1,16 +1,13 @@
 //! The `snapshot` event (spec 9.4): everything a late joiner needs; later events apply on top of it.
 
 use crate::docs::{AGENT, INBOX, LIVE, USAGE, empty_usage};
-use crate::generation::context::active_range;
 use tidehold_delta::Json;
-use tidehold_session::context::derive_context;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::{Session, SessionError};
 
 /// Reads the snapshot. Runs on the line, so that no commit falls between it and a registration.
 pub(super) async fn read(session: &Session, conversation: ConversationId) -> Result<Json, SessionError> {
-    let (marker, range) = active_range(session, conversation, None).await?;
-    let entries = derive_context(marker, range).entries;
+    let entries = session.context(conversation, None).await?.entries;
     let live = session
         .committed_document(&LIVE, conversation)
         .await?

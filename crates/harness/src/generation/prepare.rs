@@ -30,7 +30,7 @@ pub(super) async fn run(
     {
         return classify::no_model(&runtime, unknown_model(&model)).await;
     }
-    let view = context::read(&session, conversation, None).await?;
+    let view = session.context(conversation, None).await?;
     let planned = prompt::plan(
         &context::messages(&view)?,
         &prompt::desired(&agent),

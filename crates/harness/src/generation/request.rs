@@ -43,7 +43,8 @@ pub(super) async fn run(
     else {
         return classify::no_model(&runtime, prepare::unknown_model(&pinned.model)).await;
     };
-    let view = context::read(runtime.session(), conversation, Some(pinned.cutoff)).await?;
+    let session = runtime.session();
+    let view = session.context(conversation, Some(pinned.cutoff)).await?;
     let mut options: StreamOptions = pinned
         .stream_options
         .to_typed()

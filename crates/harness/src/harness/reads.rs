@@ -4,7 +4,6 @@ use super::Harness;
 use crate::agent::AgentState;
 use crate::docs::{AGENT, USAGE, empty_usage};
 use crate::error::HarnessError;
-use crate::generation::context;
 use crate::limits::MAX_PAGE_BYTES;
 use crate::view;
 use futures::future::LocalBoxFuture;
@@ -77,7 +76,7 @@ impl Harness {
         conversation: ConversationId,
         at: Option<EntryId>,
     ) -> LocalBoxFuture<'a, Result<ContextView, HarnessError>> {
-        Box::pin(async move { Ok(context::read(self.session(), conversation, at).await?) })
+        Box::pin(async move { Ok(self.session().context(conversation, at).await?) })
     }
 
     /// The stored choices of a conversation; `{}` when absent.

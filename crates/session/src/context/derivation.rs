@@ -1,4 +1,4 @@
-//! The fold over a range's entries. The module says how a later read may continue it.
+//! The fold over a range's entries.
 
 use super::ContextView;
 use super::edits::Edits;
@@ -9,12 +9,11 @@ use crate::records::{ContextEditAction, EntryRecord};
 use std::rc::Rc;
 use tidehold_delta::Json;
 
-#[derive(Clone)]
 pub(super) struct Derivation {
     head: Option<Rc<EntryRecord>>,
     edits: Edits,
     entries: Vec<Rc<EntryRecord>>,
-    contributions: Vec<Vec<Json>>,
+    contributions: Vec<Rc<[Json]>>,
     pairing: Pairing,
     leading: Leading,
 }
@@ -45,13 +44,13 @@ impl Derivation {
         }
     }
 
-    pub fn into_view(self) -> ContextView {
-        let mut messages = self.pairing.into_messages();
+    pub fn view(&self) -> ContextView {
+        let mut messages = self.pairing.messages();
         self.leading.lead(&mut messages);
         ContextView {
-            head: self.head,
-            entries: self.entries,
-            contributions: self.contributions,
+            head: self.head.clone(),
+            entries: self.entries.clone(),
+            contributions: self.contributions.clone(),
             messages,
         }
     }
@@ -60,7 +59,7 @@ impl Derivation {
         let edit = self.edits.of(entry.id);
         let contribution = contribution(&entry, edit);
         self.leading.see(&entry, edit.is_some(), &contribution);
-        for message in &contribution {
+        for message in &*contribution {
             self.pairing.push(message.clone());
         }
         self.entries.push(entry);
@@ -71,7 +70,7 @@ impl Derivation {
 /// The model messages of one entry after its edit (rule 4) and the exclusions (rule 9).
 ///
 /// A replacement stands for its target whole, so it also gives messages to a target that has none of its own.
-fn contribution(entry: &EntryRecord, edit: Option<&ContextEditAction>) -> Vec<Json> {
+fn contribution(entry: &EntryRecord, edit: Option<&ContextEditAction>) -> Rc<[Json]> {
     let messages = match edit {
         Some(ContextEditAction::Omit) => None,
         Some(ContextEditAction::Replace { messages }) => Some(messages),

@@ -8,13 +8,12 @@ use std::rc::Rc;
 /// The newest edit per target among the entries of a range.
 ///
 /// Every entry of the range counts, also an older head marker that rule 5 leaves out of the context (spec 8.7).
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Edits {
     newest: HashMap<EntryId, Edit>,
 }
 
 /// An edit, by the entry that carries it.
-#[derive(Clone)]
 struct Edit {
     carrier: Rc<EntryRecord>,
     index: usize,

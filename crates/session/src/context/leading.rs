@@ -14,7 +14,6 @@ use tidehold_delta::Json;
 const SYSTEM_ENTRY: &str = "pi.system";
 
 /// Follows the entries of a context in order and remembers where its first system message comes from.
-#[derive(Clone)]
 pub(super) struct Leading {
     /// The head marker: the baseline is committed after it.
     marker: Option<EntryId>,

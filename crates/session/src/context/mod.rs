@@ -14,20 +14,13 @@
 //!
 //! The shape of a model message is known to `message` alone.
 //!
-//! # Reusing a derivation
+//! # Continuing a derivation
 //!
-//! `derivation::Derivation` is a left fold over the entries, and every stage keeps its state between two entries, so
-//! a later read can continue it. A cache would keep the `Derivation` (not only the view) with the newest entry id it
-//! has seen, and on the next read of the same conversation without a cutoff:
-//!
-//! 1. start anew when an entry after that id has a `head` (other marker, other range) or `edits` (they change entries
-//!    already folded and who is the baseline);
-//! 2. otherwise `push` the new entries and take the view of a clone (`tests::random` checks that both ways agree).
-//!
-//! Nothing folded is ever revised by a push: assistants before the newest are closed, and only the newest one's window
-//! is rendered on demand, with the results it still lacks synthesized into the view and not into the state. Cloning the
-//! state copies references; if that shows in a profile, `entries`, `contributions` and the closed messages can become
-//! persistent vectors without touching a rule.
+//! A [`Derived`] context is a left fold over the entries, and every stage keeps its state between two entries: a later read
+//! folds what was appended since and nothing else. Nothing folded is ever revised by that: assistants before the newest are
+//! closed, and only the newest one's window is rendered on demand, with the results it still lacks synthesized into the view
+//! and not into the state. An appended head opens another range and an appended edit may change what was folded; both start
+//! anew. `Session::context` keeps derivations and reads only what they lack.
 
 mod derivation;
 mod edits;
@@ -37,6 +30,7 @@ mod pairing;
 #[cfg(test)]
 mod tests;
 
+use crate::ids::EntryId;
 use crate::records::EntryRecord;
 use derivation::Derivation;
 use edits::Edits;
@@ -51,7 +45,7 @@ pub struct ContextView {
     /// Raw active entries: the head marker, then the non-head entries of the range, in commit order.
     pub entries: Vec<Rc<EntryRecord>>,
     /// Per entry of `entries` its model messages after edits and exclusions, in commit order; empty for most kinds.
-    pub contributions: Vec<Vec<Json>>,
+    pub contributions: Vec<Rc<[Json]>>,
     /// What a provider is sent: the contributions with tool results next to their calls and the system prompt leading.
     pub messages: Vec<Json>,
 }
@@ -62,10 +56,53 @@ pub struct ContextView {
 /// marker's `head`, or from the transcript start without a marker, through the cutoff, ascending. The marker belongs to
 /// that range by rule 3; leaving it out changes nothing, as its edits count and its place is first either way.
 pub fn derive_context(marker: Option<Rc<EntryRecord>>, range: Vec<Rc<EntryRecord>>) -> ContextView {
-    let edits = Edits::collect(marker.iter().chain(&range));
-    let mut derivation = Derivation::new(marker, edits);
-    for entry in range {
-        derivation.push(entry);
+    Derived::new(marker, range).view()
+}
+
+/// A derived context that can be continued.
+pub struct Derived {
+    derivation: Derivation,
+    newest: Option<EntryId>,
+}
+
+/// The entries change what was derived already: read the range anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Superseded;
+
+impl Derived {
+    /// Derives from the arguments of [`derive_context`].
+    pub fn new(marker: Option<Rc<EntryRecord>>, range: Vec<Rc<EntryRecord>>) -> Self {
+        let newest = range.last().or(marker.as_ref()).map(|entry| entry.id);
+        let edits = Edits::collect(marker.iter().chain(&range));
+        let mut derivation = Derivation::new(marker, edits);
+        for entry in range {
+            derivation.push(entry);
+        }
+        Self { derivation, newest }
     }
-    derivation.into_view()
+
+    /// Continues with the visible entries that follow [`Derived::newest`], ascending. Nothing happens when it fails.
+    pub fn extend(&mut self, newer: Vec<Rc<EntryRecord>>) -> Result<(), Superseded> {
+        if newer
+            .iter()
+            .any(|entry| entry.head.is_some() || entry.edits.is_some())
+        {
+            return Err(Superseded);
+        }
+        self.newest = newer.last().map(|entry| entry.id).or(self.newest);
+        for entry in newer {
+            self.derivation.push(entry);
+        }
+        Ok(())
+    }
+
+    /// The last entry derived from.
+    pub fn newest(&self) -> Option<EntryId> {
+        self.newest
+    }
+
+    /// The context so far. Copies references, one for each entry and message.
+    pub fn view(&self) -> ContextView {
+        self.derivation.view()
+    }
 }

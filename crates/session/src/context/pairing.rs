@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use tidehold_delta::{Json, Text};
 
 /// Orders messages as they arrive. Everything before the newest assistant is final.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Pairing {
     done: Vec<Json>,
     open: Option<Window>,
@@ -27,14 +27,17 @@ impl Pairing {
     }
 
     /// All messages in order, the calls of the newest assistant answered too.
-    pub fn into_messages(mut self) -> Vec<Json> {
-        self.close();
-        self.done
+    pub fn messages(&self) -> Vec<Json> {
+        let mut messages = self.done.clone();
+        if let Some(window) = &self.open {
+            window.write_to(&mut messages);
+        }
+        messages
     }
 
     fn close(&mut self) {
         if let Some(window) = self.open.take() {
-            window.drain_into(&mut self.done);
+            window.write_to(&mut self.done);
         }
     }
 }
@@ -43,7 +46,6 @@ impl Pairing {
 ///
 /// Pairing looks no further than this window: ids may repeat across turns, and a result belongs to the assistant it
 /// follows.
-#[derive(Clone)]
 struct Window {
     assistant: Json,
     /// The calls in order, each with its result once found.
@@ -80,19 +82,13 @@ impl Window {
         }
     }
 
-    fn drain_into(self, messages: &mut Vec<Json>) {
-        let Self {
-            assistant,
-            calls,
-            rest,
-            ..
-        } = self;
-        let results: Vec<_> = calls
-            .into_iter()
-            .map(|(call, answer)| answer.unwrap_or_else(|| message::missing_result(&assistant, &call)))
-            .collect();
-        messages.push(assistant);
+    fn write_to(&self, messages: &mut Vec<Json>) {
+        let results = self.calls.iter().map(|(call, answer)| match answer {
+            Some(answer) => answer.clone(),
+            None => message::missing_result(&self.assistant, call),
+        });
+        messages.push(self.assistant.clone());
         messages.extend(results);
-        messages.extend(rest);
+        messages.extend(self.rest.iter().cloned());
     }
 }

@@ -110,6 +110,22 @@ fn never(_: &Json, _: &[Op], _: CheckpointInfo) -> bool {
 }
 
 /// A singleton: one instance an owner.
+///
+/// ```
+/// use tidehold_delta::Json;
+/// use tidehold_session::documents::{DocToken, TaskDoc};
+///
+/// static OUTPUT: TaskDoc = DocToken::of_task("job.output", 1, Json::empty_object);
+/// ```
+///
+/// Versions are positive; another one does not compile:
+///
+/// ```compile_fail
+/// use tidehold_delta::Json;
+/// use tidehold_session::documents::{DocToken, TaskDoc};
+///
+/// static OUTPUT: TaskDoc = DocToken::of_task("job.output", 0, Json::empty_object);
+/// ```
 pub struct DocToken<O: Owner> {
     pub(crate) def: DocDef,
     pub(crate) initial: fn() -> Json,

@@ -18,6 +18,8 @@ pub(crate) struct DocumentCache {
     /// No unobserved document was noted as used before. While this is younger than the retention, nobody looks at them.
     oldest: Millis,
     granule: Millis,
+    /// Commits adopted.
+    adopted: u64,
 }
 
 struct Kept {
@@ -63,9 +65,28 @@ impl DocumentCache {
         self.documents.insert(address, kept);
     }
 
-    /// Remembers how a definition of a newer version reads the incarnation.
-    pub fn migrated(&mut self, address: &DocumentAddress, record: &DocumentRecord, migrated: (u32, Json)) {
-        if let Some(kept) = self.incarnation(address, record.id) {
+    /// Which commit was adopted last, for a read that takes its time: see [`DocumentCache::loaded`].
+    pub fn adopted(&self) -> u64 {
+        self.adopted
+    }
+
+    /// Another commit is adopted.
+    pub fn adopt(&mut self) {
+        self.adopted += 1;
+    }
+
+    /// Keeps what storage answered, unless a commit was adopted since it was asked: a transaction that settled does not wait
+    /// for the reads it has under way.
+    pub fn loaded(&mut self, address: &DocumentAddress, document: &CachedDocument, asked: u64, now: Millis) {
+        if self.adopted == asked {
+            self.insert(address.clone(), document.clone(), now);
+        }
+    }
+
+    /// Remembers how a definition of a newer version reads what was loaded.
+    pub fn migrated(&mut self, address: &DocumentAddress, loaded: &CachedDocument, migrated: (u32, Json)) {
+        let is_that = |kept: &&mut Kept| kept.document.value.same(&loaded.value);
+        if let Some(kept) = self.documents.get_mut(address).filter(is_that) {
             kept.document.migrated = Some(migrated);
         }
     }
@@ -126,5 +147,42 @@ impl Inner {
         let chosen = self.options.document_retention_ms.as_ref();
         let retention = chosen.map_or(DOCUMENT_RETENTION_MS, |read| read());
         self.documents.borrow_mut().evict(now, retention);
+        self.contexts.borrow_mut().evict(now, retention);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::documents::{DocumentCreate, Scope};
+    use crate::ids::{DocumentId, Seq};
+    use std::rc::Rc;
+
+    #[test]
+    fn what_a_commit_overtook_is_not_kept() {
+        let create = DocumentCreate {
+            id: DocumentId(2),
+            kind: "test".into(),
+            key: None,
+            scope: Scope::Session,
+            history: None,
+            fork: None,
+        };
+        let address = create.address();
+        let document = CachedDocument {
+            record: Rc::new(create.stamped(Seq(1))),
+            version: 1,
+            value: Json::empty_object(),
+            migrated: None,
+            deltas_since_base: 0,
+        };
+        let mut cache = DocumentCache::default();
+        let asked = cache.adopted();
+        cache.adopt();
+        cache.loaded(&address, &document, asked, 0);
+        assert!(cache.get(&address, 0).is_none());
+        let asked = cache.adopted();
+        cache.loaded(&address, &document, asked, 0);
+        assert!(cache.get(&address, 0).is_some());
     }
 }

@@ -71,7 +71,7 @@ impl Inner {
     fn closer(self: Rc<Self>) -> Job {
         Box::pin(async move {
             self.under_way.ended().await;
-            self.known.take();
+            self.forget();
             self.documents.take();
             let closed = self.storage.close().await;
             let before = self.health.borrow().check_admitted();

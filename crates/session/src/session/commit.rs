@@ -93,6 +93,7 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
     let mut documents = Vec::with_capacity(assembly.documents.len());
     let mut cache = inner.documents.borrow_mut();
     let now = inner.host.now();
+    cache.adopt();
     // Nothing of a copy is in memory: whoever asks for it first reads it from storage.
     documents.extend(assembly.copies.into_iter().map(|copy| DocumentChange {
         record: Rc::new(copy.create.stamped(seq)),

@@ -56,13 +56,19 @@ impl Inner {
     fn fail_with(&self, cause: FailureCause) {
         let failed = SessionFailed { cause };
         let before = self.health.replace(Health::Failed(failed.clone()));
-        self.known.take();
+        self.forget();
         // A close under way has told everyone, and closes the backend.
         if matches!(before, Health::Open) {
             self.tell_end(&SessionEnd::Failed(failed.clone()));
             self.close_by_itself();
         }
         self.report(failed.to_string());
+    }
+
+    /// What only an open session needs in memory.
+    pub(super) fn forget(&self) {
+        self.known.take();
+        self.contexts.take();
     }
 
     pub(crate) fn report(&self, text: String) {

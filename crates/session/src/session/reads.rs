@@ -211,7 +211,7 @@ impl Session {
 }
 
 impl super::Inner {
-    /// Loads a document into the cache. Only on the line, so that no commit can pass between read and insert.
+    /// The committed document at an address, from memory or into it. On the line, so that no commit passes meanwhile.
     pub(crate) fn load_document<'a>(
         &'a self,
         address: &'a DocumentAddress,
@@ -220,6 +220,7 @@ impl super::Inner {
             if let Some(cached) = self.documents.borrow_mut().get(address, self.host.now()) {
                 return Ok(Some(cached.clone()));
             }
+            let asked = self.documents.borrow().adopted();
             let found = self
                 .read(self.storage.find_document(address, Point::Current))
                 .await?;
@@ -235,9 +236,8 @@ impl super::Inner {
                 migrated: None,
                 deltas_since_base: stored.deltas_since_base,
             };
-            self.documents
-                .borrow_mut()
-                .insert(address.clone(), cached.clone(), self.host.now());
+            let mut cache = self.documents.borrow_mut();
+            cache.loaded(address, &cached, asked, self.host.now());
             Ok(Some(cached))
         })
     }

@@ -45,7 +45,7 @@ impl Inner {
                 let (value, stored_as) = read_as(def, loaded.version, loaded.value.clone())?;
                 // Once a load: whoever asks next through this version gets the same value.
                 let mut cache = self.documents.borrow_mut();
-                cache.migrated(address, &loaded.record, (def.version, value.clone()));
+                cache.migrated(address, &loaded, (def.version, value.clone()));
                 (value, stored_as)
             }
         };

@@ -51,6 +51,14 @@ pub async fn root(session: &Session) {
         .expect("a fresh session has no root");
 }
 
+/// One commit that must succeed.
+pub async fn change<T: 'static>(
+    session: &Session,
+    body: impl AsyncFnOnce(Tx) -> Result<T, SessionError> + 'static,
+) -> T {
+    session.commit(body).await.expect("the commit is valid")
+}
+
 fn on(storage: Rc<dyn Storage>, test: impl AsyncFnOnce(Session) + 'static) {
     let mut runtime = LocalRuntime::virtual_clock(1_000, 7);
     let session = Session::open(storage, runtime.host(), SessionOptions::default());

@@ -6,14 +6,14 @@ use tidehold_session::ids::{ConversationId, EntryId, SubmissionId, TaskId};
 use tidehold_session::records::*;
 use tidehold_session::storage::{EntryQuery, ScanOrder, StorageWrite};
 
-pub(super) use doc::Doc;
+pub use doc::Doc;
 
-pub(super) fn conv(id: u64) -> StorageWrite {
+pub fn conv(id: u64) -> StorageWrite {
     conversation(id, None, None)
 }
 
 /// A fork of `parent` at entry `at`.
-pub(super) fn fork(id: u64, parent: u64, at: u64) -> StorageWrite {
+pub fn fork(id: u64, parent: u64, at: u64) -> StorageWrite {
     let parent = ConversationParent {
         conversation_id: ConversationId(parent),
         at: EntryId(at),
@@ -22,7 +22,7 @@ pub(super) fn fork(id: u64, parent: u64, at: u64) -> StorageWrite {
 }
 
 /// A conversation owned by `task` of conversation `owner`.
-pub(super) fn owned(id: u64, owner: u64, task: u64) -> StorageWrite {
+pub fn owned(id: u64, owner: u64, task: u64) -> StorageWrite {
     let owner = ConversationOwner {
         conversation_id: ConversationId(owner),
         task_id: TaskId(task),
@@ -42,12 +42,12 @@ fn conversation(
     }))
 }
 
-pub(super) fn entry(id: u64, conversation: u64) -> StorageWrite {
+pub fn entry(id: u64, conversation: u64) -> StorageWrite {
     StorageWrite::Entry(Rc::new(entry_record(id, conversation)))
 }
 
 /// An entry with every optional member absent.
-pub(super) fn entry_record(id: u64, conversation: u64) -> EntryRecord {
+pub fn entry_record(id: u64, conversation: u64) -> EntryRecord {
     EntryRecord {
         id: EntryId(id),
         conversation_id: ConversationId(conversation),
@@ -60,14 +60,14 @@ pub(super) fn entry_record(id: u64, conversation: u64) -> EntryRecord {
     }
 }
 
-pub(super) fn head(id: u64, conversation: u64, head: u64) -> StorageWrite {
+pub fn head(id: u64, conversation: u64, head: u64) -> StorageWrite {
     StorageWrite::Entry(Rc::new(EntryRecord {
         head: Some(EntryId(head)),
         ..entry_record(id, conversation)
     }))
 }
 
-pub(super) fn entry_with(id: u64, conversation: u64, data: Json) -> StorageWrite {
+pub fn entry_with(id: u64, conversation: u64, data: Json) -> StorageWrite {
     StorageWrite::Entry(Rc::new(EntryRecord {
         data: Some(data),
         ..entry_record(id, conversation)
@@ -75,7 +75,7 @@ pub(super) fn entry_with(id: u64, conversation: u64, data: Json) -> StorageWrite
 }
 
 /// All entries of a conversation in this order.
-pub(super) fn entries_of(conversation: u64, order: Option<ScanOrder>) -> EntryQuery {
+pub fn entries_of(conversation: u64, order: Option<ScanOrder>) -> EntryQuery {
     EntryQuery {
         conversation_id: ConversationId(conversation),
         min_entry_id: None,
@@ -84,7 +84,7 @@ pub(super) fn entries_of(conversation: u64, order: Option<ScanOrder>) -> EntryQu
     }
 }
 
-pub(super) fn task(id: u64, conversation: u64, kind: &str, state: TaskState) -> TaskRecord {
+pub fn task(id: u64, conversation: u64, kind: &str, state: TaskState) -> TaskRecord {
     TaskRecord {
         id: TaskId(id),
         conversation_id: ConversationId(conversation),
@@ -103,23 +103,23 @@ pub(super) fn task(id: u64, conversation: u64, kind: &str, state: TaskState) -> 
     }
 }
 
-pub(super) fn put_task(record: TaskRecord) -> StorageWrite {
+pub fn put_task(record: TaskRecord) -> StorageWrite {
     StorageWrite::Task(Rc::new(record))
 }
 
-pub(super) fn pending() -> TaskState {
+pub fn pending() -> TaskState {
     TaskState::Pending {
         checkpoint: json!({ "phase": "start" }),
     }
 }
 
-pub(super) fn running() -> TaskState {
+pub fn running() -> TaskState {
     TaskState::Running {
         checkpoint: json!({ "phase": "work" }),
     }
 }
 
-pub(super) fn waiting(on: &[u64]) -> TaskState {
+pub fn waiting(on: &[u64]) -> TaskState {
     TaskState::Waiting {
         checkpoint: json!({ "phase": "wait" }),
         on: on.iter().copied().map(TaskId).collect(),
@@ -128,11 +128,11 @@ pub(super) fn waiting(on: &[u64]) -> TaskState {
     }
 }
 
-pub(super) fn completing() -> TaskState {
+pub fn completing() -> TaskState {
     TaskState::Completing { outcome: completed() }
 }
 
-pub(super) fn terminal() -> TaskState {
+pub fn terminal() -> TaskState {
     TaskState::Terminal { outcome: completed() }
 }
 
@@ -142,7 +142,7 @@ fn completed() -> TaskOutcome {
     }
 }
 
-pub(super) fn submission(
+pub fn submission(
     id: u64,
     conversation: u64,
     request: Option<&str>,
@@ -157,28 +157,28 @@ pub(super) fn submission(
     }
 }
 
-pub(super) fn put_submission(record: SubmissionRecord) -> StorageWrite {
+pub fn put_submission(record: SubmissionRecord) -> StorageWrite {
     StorageWrite::Submission(Rc::new(record))
 }
 
-pub(super) fn queued() -> SubmissionState {
+pub fn queued() -> SubmissionState {
     SubmissionState::Input(InputStatus::Queued)
 }
 
-pub(super) fn placed(entry: u64) -> SubmissionState {
+pub fn placed(entry: u64) -> SubmissionState {
     SubmissionState::Input(InputStatus::Placed {
         entry: EntryId(entry),
     })
 }
 
-pub(super) fn done(entry: u64, answer: u64) -> SubmissionState {
+pub fn done(entry: u64, answer: u64) -> SubmissionState {
     SubmissionState::Input(InputStatus::Done {
         entry: EntryId(entry),
         answer: EntryId(answer),
     })
 }
 
-pub(super) fn unanswered(reason: &str) -> SubmissionState {
+pub fn unanswered(reason: &str) -> SubmissionState {
     SubmissionState::Input(InputStatus::Unanswered {
         entry: None,
         reason: reason.into(),
@@ -186,7 +186,7 @@ pub(super) fn unanswered(reason: &str) -> SubmissionState {
     })
 }
 
-pub(super) mod doc {
+pub mod doc {
     //! Documents and their changes.
 
     use tidehold_delta::{Json, Op};
@@ -194,10 +194,10 @@ pub(super) mod doc {
     use tidehold_session::ids::{ConversationId, DocumentId, TaskId};
     use tidehold_session::storage::{DocumentContent, StorageWrite};
 
-    pub(in crate::conformance) type Doc = DocumentCreate;
+    pub type Doc = DocumentCreate;
 
     /// A document of the session.
-    pub(in crate::conformance) fn session(id: u64, kind: &str) -> Doc {
+    pub fn session(id: u64, kind: &str) -> Doc {
         Doc {
             id: DocumentId(id),
             kind: kind.into(),
@@ -208,7 +208,7 @@ pub(super) mod doc {
         }
     }
 
-    pub(in crate::conformance) fn of_task(id: u64, task: u64, kind: &str) -> Doc {
+    pub fn of_task(id: u64, task: u64, kind: &str) -> Doc {
         Doc {
             scope: TaskId(task).into(),
             ..session(id, kind)
@@ -216,7 +216,7 @@ pub(super) mod doc {
     }
 
     /// A conversation document that keeps only its latest value.
-    pub(in crate::conformance) fn latest(id: u64, conversation: u64, kind: &str) -> Doc {
+    pub fn latest(id: u64, conversation: u64, kind: &str) -> Doc {
         Doc {
             scope: ConversationId(conversation).into(),
             history: Some(StoredHistory::Latest),
@@ -226,7 +226,7 @@ pub(super) mod doc {
     }
 
     /// A conversation document that keeps every value.
-    pub(in crate::conformance) fn rewindable(id: u64, conversation: u64, kind: &str) -> Doc {
+    pub fn rewindable(id: u64, conversation: u64, kind: &str) -> Doc {
         Doc {
             history: Some(StoredHistory::Rewindable),
             fork: Some(ForkPolicy::AsOf),
@@ -234,14 +234,14 @@ pub(super) mod doc {
         }
     }
 
-    pub(in crate::conformance) fn keyed(record: Doc, key: &str) -> Doc {
+    pub fn keyed(record: Doc, key: &str) -> Doc {
         Doc {
             key: Some(key.into()),
             ..record
         }
     }
 
-    pub(in crate::conformance) fn create(record: Doc, version: u32, value: Json) -> StorageWrite {
+    pub fn create(record: Doc, version: u32, value: Json) -> StorageWrite {
         StorageWrite::DocumentCreate {
             record,
             version,
@@ -249,7 +249,7 @@ pub(super) mod doc {
         }
     }
 
-    pub(in crate::conformance) fn copy(record: Doc, source: u64, at: Point) -> StorageWrite {
+    pub fn copy(record: Doc, source: u64, at: Point) -> StorageWrite {
         StorageWrite::DocumentCopy {
             record,
             source: DocumentId(source),
@@ -257,14 +257,14 @@ pub(super) mod doc {
         }
     }
 
-    pub(in crate::conformance) fn base(id: u64, version: u32, value: Json) -> StorageWrite {
+    pub fn base(id: u64, version: u32, value: Json) -> StorageWrite {
         StorageWrite::DocumentChange {
             id: DocumentId(id),
             content: DocumentContent::Base { version, value },
         }
     }
 
-    pub(in crate::conformance) fn delta(id: u64, version: u32, ops: Vec<Op>) -> StorageWrite {
+    pub fn delta(id: u64, version: u32, ops: Vec<Op>) -> StorageWrite {
         let content = DocumentContent::Delta {
             version,
             ops: ops.into(),
@@ -275,21 +275,21 @@ pub(super) mod doc {
         }
     }
 
-    pub(in crate::conformance) fn retire(id: u64) -> StorageWrite {
+    pub fn retire(id: u64) -> StorageWrite {
         StorageWrite::DocumentRetire { id: DocumentId(id) }
     }
 
     /// Sets the member `key` of the root.
-    pub(in crate::conformance) fn set(key: &str, value: impl Into<Json>) -> Op {
+    pub fn set(key: &str, value: impl Into<Json>) -> Op {
         Op::Set(vec![key.into()], value.into())
     }
 
     /// Appends to the text member `key` of the root.
-    pub(in crate::conformance) fn append(key: &str, text: &str) -> Op {
+    pub fn append(key: &str, text: &str) -> Op {
         Op::Append(vec![key.into()], text.into())
     }
 
-    pub(in crate::conformance) fn address(record: &Doc) -> DocumentAddress {
+    pub fn address(record: &Doc) -> DocumentAddress {
         DocumentAddress {
             kind: record.kind.clone(),
             scope: record.scope,

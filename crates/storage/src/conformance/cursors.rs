@@ -7,7 +7,8 @@ use tidehold_session::documents::{Point, Scope};
 use tidehold_session::storage::*;
 
 cases!["cursors": continue_below_newer_commits, survive_json_text, survive_reopen, carry_their_order,
-    other_order_is_refused, other_scan_is_refused, malformed_is_refused, zero_limit_is_refused,
+    other_order_is_refused, other_scan_is_refused, no_scan_takes_the_cursor_of_another,
+    no_scan_takes_a_cursor_of_the_other_order, each_scan_continues_without_repeating_its_order, malformed_is_refused, zero_limit_is_refused,
     refused_on_empty_storage_too, full_last_page_ends, documents_continue_by_id];
 
 /// Conversation 1 with the entries 10 to 19.
@@ -126,6 +127,127 @@ async fn other_scan_is_refused(bench: &Bench) -> CaseResult {
         storage.scan_documents(&documents, 2, cursor).await,
         StorageError::Request(_)
     );
+    Ok(())
+}
+
+/// Three records of every sort: conversations 1 to 3, entries, tasks, submissions and documents.
+async fn three_of_each(bench: &Bench) -> CaseResult {
+    let mut writes = vec![conv(1), conv(2), conv(3)];
+    for n in 0..3 {
+        writes.push(entry(10 + n, 1));
+        writes.push(put_task(task(20 + n, 1, "t", pending())));
+        writes.push(put_submission(submission(30 + n, 1, None, queued())));
+        let record = doc::keyed(doc::session(40 + n, "d"), &format!("k{n}"));
+        writes.push(doc::create(record, 1, json!({})));
+    }
+    bench.commit(&writes).await?;
+    Ok(())
+}
+
+const SCANS: [&str; 5] = ["conversations", "entries", "tasks", "submissions", "documents"];
+
+/// One page of two of a scan: the ids on it, and the cursor. Documents have one order.
+async fn page_of(
+    bench: &Bench,
+    scan: &str,
+    order: Option<ScanOrder>,
+    cursor: Option<&Cursor>,
+) -> Result<(Vec<u64>, Option<Cursor>), StorageError> {
+    let storage = bench.storage();
+    Ok(match scan {
+        "conversations" => {
+            let query = ConversationQuery {
+                order,
+                ..Default::default()
+            };
+            let page = storage.scan_conversations(&query, 2, cursor).await?;
+            (page.items.iter().map(|record| record.id.0).collect(), page.next)
+        }
+        "entries" => {
+            let page = storage.scan_entries(&entries_of(1, order), 2, cursor).await?;
+            (ids(&page), page.next)
+        }
+        "tasks" => {
+            let query = TaskQuery {
+                order,
+                ..Default::default()
+            };
+            let page = storage.scan_tasks(&query, 2, cursor).await?;
+            (page.items.iter().map(|record| record.id.0).collect(), page.next)
+        }
+        "submissions" => {
+            let query = SubmissionQuery {
+                order,
+                ..Default::default()
+            };
+            let page = storage.scan_submissions(&query, 2, cursor).await?;
+            (page.items.iter().map(|record| record.id.0).collect(), page.next)
+        }
+        _ => {
+            let query = DocumentQuery {
+                scope: Scope::Session,
+                at: Point::Current,
+                kind: None,
+            };
+            let page = storage.scan_documents(&query, 2, cursor).await?;
+            (page.items.iter().map(|record| record.id.0).collect(), page.next)
+        }
+    })
+}
+
+async fn no_scan_takes_the_cursor_of_another(bench: &Bench) -> CaseResult {
+    three_of_each(bench).await?;
+    for from in SCANS {
+        let (_, cursor) = page_of(bench, from, None, None).await?;
+        holds!(cursor.is_some(), "{from}: a full page has a cursor");
+        for to in SCANS {
+            let answer = page_of(bench, to, None, cursor.as_ref()).await;
+            match answer {
+                Ok(_) if to == from => {}
+                Err(StorageError::Request(_)) if to != from => {}
+                other => holds!(false, "{from} to {to}: {other:?}"),
+            }
+        }
+    }
+    Ok(())
+}
+
+const ORDERS: [(ScanOrder, ScanOrder); 2] = [
+    (ScanOrder::Ascending, ScanOrder::Descending),
+    (ScanOrder::Descending, ScanOrder::Ascending),
+];
+
+async fn no_scan_takes_a_cursor_of_the_other_order(bench: &Bench) -> CaseResult {
+    three_of_each(bench).await?;
+    for scan in SCANS.into_iter().filter(|scan| *scan != "documents") {
+        for (order, other) in ORDERS {
+            let (_, cursor) = page_of(bench, scan, Some(order), None).await?;
+            fails!(
+                page_of(bench, scan, Some(other), cursor.as_ref()).await,
+                StorageError::Request(_)
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn each_scan_continues_without_repeating_its_order(bench: &Bench) -> CaseResult {
+    three_of_each(bench).await?;
+    for scan in SCANS.into_iter().filter(|scan| *scan != "documents") {
+        for (order, _) in ORDERS {
+            let (mut found, cursor) = page_of(bench, scan, Some(order), None).await?;
+            let (rest, end) = page_of(bench, scan, None, cursor.as_ref()).await?;
+            found.extend(rest);
+            same!(end, None);
+            let mut sorted = found.clone();
+            sorted.sort_unstable();
+            if order == ScanOrder::Descending {
+                sorted.reverse();
+            }
+            same!(found, sorted);
+            same!(found.len(), 3);
+        }
+    }
     Ok(())
 }
 

@@ -1,12 +1,17 @@
 //! The suite every backend passes (spec 10), as plain async functions.
 //!
+//! Beside the cases: [`crash`] strikes a backend at every call, on random scenarios ([`random`]) compared by [`dump`].
+//!
 //! A [`Case`] runs on an empty storage from a [`StorageFactory`] and reports instead of panicking, without threads,
 //! clocks or files, so that the same suite runs in native tests and inside a Durable Object.
 
-mod build;
+pub mod build;
 #[macro_use]
 mod check;
 mod bench;
+pub mod crash;
+pub mod dump;
+pub mod random;
 
 mod batches;
 mod content;

@@ -10,7 +10,7 @@ use tidehold_session::ids::{DocumentId, Seq};
 use tidehold_session::storage::{DocumentContent, StorageError, StoredDocument};
 
 /// Version and value of each copied document, by the id of the copy.
-pub(super) type Copies = HashMap<DocumentId, (u32, Json)>;
+pub(crate) type Copies = HashMap<DocumentId, (u32, Json)>;
 
 /// Checks a batch against what is stored and reads the sources of its copies.
 pub(super) fn validate(state: &State, plan: &Plan<'_>) -> Result<Copies, StorageError> {
@@ -112,9 +112,8 @@ fn check_address(state: &State, plan: &Plan<'_>, record: &DocumentCreate) -> Res
     }
 }
 
-/// Stores a validated batch.
-pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies) -> Seq {
-    let seq = Seq(state.head.map_or(1, |head| head.0 + 1));
+/// Stores a validated batch as commit `seq`, which is above the newest.
+pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies, seq: Seq) {
     for write in &plan.tables {
         apply_table(state, *write, seq);
     }
@@ -153,7 +152,6 @@ pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies) -> S
     }
     state.next_id = state.next_id.max(plan.highest + 1);
     state.head = Some(seq);
-    seq
 }
 
 fn apply_table(state: &mut State, write: TableWrite<'_>, seq: Seq) {

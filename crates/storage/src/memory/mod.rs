@@ -5,11 +5,13 @@
 
 mod commit;
 mod documents;
+mod index;
 mod read;
 mod state;
 
 use crate::batch;
 use crate::limits::MAX_NUMBER;
+pub(crate) use commit::Copies;
 use state::State;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -76,7 +78,9 @@ impl Storage for MemoryStorage {
         self.write(move |state| {
             let plan = batch::plan(writes)?;
             let copies = commit::validate(state, &plan)?;
-            Ok(commit::apply(state, &plan, copies))
+            let seq = state.next_seq();
+            commit::apply(state, &plan, copies, seq);
+            Ok(seq)
         })
     }
 

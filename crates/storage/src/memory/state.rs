@@ -53,4 +53,9 @@ impl State {
             addresses: HashMap::new(),
         }
     }
+
+    /// The number of the next commit.
+    pub(super) fn next_seq(&self) -> Seq {
+        Seq(self.head.map_or(1, |head| head.0 + 1))
+    }
 }

@@ -2,6 +2,9 @@
 
 #![allow(dead_code)]
 
+pub mod jsonl;
+pub mod sites;
+
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
@@ -10,6 +13,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::conformance::StorageFactory;
+use tidehold_storage::jsonl::fs::memory::MemoryFs;
+use tidehold_storage::jsonl::fs::native::NativeFs;
+use tidehold_storage::jsonl::{Fsync, JsonlOptions, JsonlStorage};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
 use tidehold_storage::{MemoryStorage, SqlStorage};
 
@@ -21,13 +27,22 @@ static SCRATCHES: AtomicU32 = AtomicU32::new(0);
 impl Scratch {
     pub fn new() -> Self {
         let number = SCRATCHES.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tidehold-storage-{}-{number}", std::process::id()));
+        let path = parent().join(format!("tidehold-storage-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).expect("the temporary directory is writable");
         Self(path)
     }
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+}
+
+/// Memory where there is a file system in it: what is tested is which calls are made, not the disk.
+fn parent() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    match memory.is_dir() {
+        true => memory,
+        false => std::env::temp_dir(),
     }
 }
 
@@ -123,5 +138,94 @@ impl StorageFactory for Files {
             let driver = NativeDriver::file(&self.path.borrow(), Durability::ProcessCrash).map_err(failed)?;
             Ok(!driver.has_objects().map_err(failed)?)
         })
+    }
+}
+
+/// How a test opens JSONL.
+pub fn options(fsync: Fsync, incarnation: &str) -> JsonlOptions {
+    JsonlOptions {
+        fsync,
+        incarnation: incarnation.into(),
+    }
+}
+
+/// JSONL in memory. A reopened storage finds the files of the last one as they are, as after a crash.
+pub struct JsonlMemory {
+    fsync: Fsync,
+    disk: RefCell<MemoryFs>,
+    opened: Cell<u32>,
+}
+
+impl JsonlMemory {
+    pub fn new(fsync: Fsync) -> Self {
+        Self {
+            fsync,
+            disk: RefCell::default(),
+            opened: Cell::new(0),
+        }
+    }
+
+    async fn open(&self) -> Result<Rc<dyn Storage>, StorageError> {
+        self.opened.set(self.opened.get() + 1);
+        let disk = self.disk.borrow().clone();
+        let options = options(self.fsync, &format!("incarnation-{}", self.opened.get()));
+        Ok(Rc::new(JsonlStorage::open(disk, options).await?))
+    }
+}
+
+impl StorageFactory for JsonlMemory {
+    fn fresh(&self) -> LocalBoxFuture<'_, Result<Rc<dyn Storage>, StorageError>> {
+        self.disk.replace(MemoryFs::default());
+        Box::pin(self.open())
+    }
+
+    fn reopen(&self) -> LocalBoxFuture<'_, Result<Rc<dyn Storage>, StorageError>> {
+        Box::pin(self.open())
+    }
+
+    fn is_untouched(&self) -> LocalBoxFuture<'_, Result<bool, StorageError>> {
+        Box::pin(async { Ok(self.disk.borrow().names().is_empty()) })
+    }
+}
+
+/// JSONL in a directory per storage.
+pub struct JsonlFiles {
+    scratch: Scratch,
+    fsync: Fsync,
+    opened: Cell<u32>,
+    path: RefCell<PathBuf>,
+}
+
+impl JsonlFiles {
+    pub fn new(fsync: Fsync) -> Self {
+        Self {
+            scratch: Scratch::new(),
+            fsync,
+            opened: Cell::new(0),
+            path: RefCell::default(),
+        }
+    }
+
+    async fn open(&self) -> Result<Rc<dyn Storage>, StorageError> {
+        self.opened.set(self.opened.get() + 1);
+        let fs = NativeFs::new(self.path.borrow().clone());
+        let options = options(self.fsync, &format!("incarnation-{}", self.opened.get()));
+        Ok(Rc::new(JsonlStorage::open(fs, options).await?))
+    }
+}
+
+impl StorageFactory for JsonlFiles {
+    fn fresh(&self) -> LocalBoxFuture<'_, Result<Rc<dyn Storage>, StorageError>> {
+        let path = self.scratch.path().join(self.opened.get().to_string());
+        let _ = std::fs::remove_dir_all(self.path.replace(path));
+        Box::pin(self.open())
+    }
+
+    fn reopen(&self) -> LocalBoxFuture<'_, Result<Rc<dyn Storage>, StorageError>> {
+        Box::pin(self.open())
+    }
+
+    fn is_untouched(&self) -> LocalBoxFuture<'_, Result<bool, StorageError>> {
+        Box::pin(async { Ok(!self.path.borrow().exists()) })
     }
 }

@@ -22,7 +22,7 @@ fn a_first_system_message_after_user_messages_only_leads() {
     );
     assert_eq!(
         view.contributions[..3],
-        [vec![user("hi")], vec![user("there")], vec![system("preamble")]]
+        [vec![user("hi")], vec![user("there")], vec![system("preamble")]].map(Rc::from)
     );
 }
 

@@ -1,8 +1,7 @@
 //! Random transcripts against the rules read literally, each with its own scan.
 
 use super::*;
-use crate::context::derivation::Derivation;
-use crate::context::edits::Edits;
+use crate::context::{Derived, Superseded};
 
 const SEEDS: u64 = 1_000;
 
@@ -111,7 +110,7 @@ fn naive(visible: &[Rc<EntryRecord>]) -> ContextView {
             .flat_map(|entry| entry.edits.iter().flatten())
             .rfind(|edit| edit.target == id)
     };
-    let contribution = |entry: &Rc<EntryRecord>| {
+    let contribution = |entry: &Rc<EntryRecord>| -> Rc<[Json]> {
         let mut messages = match edit_of(entry.id).map(|edit| &edit.action) {
             None => entry.model.clone().unwrap_or_default(),
             Some(ContextEditAction::Omit) => Vec::new(),
@@ -121,9 +120,9 @@ fn naive(visible: &[Rc<EntryRecord>]) -> ContextView {
             let stop = message.get("stopReason").and_then(Json::as_str);
             !matches!(stop, Some("aborted" | "error" | "deferred"))
         });
-        messages
+        messages.into()
     };
-    let contributions: Vec<Vec<Json>> = entries.iter().map(contribution).collect();
+    let contributions: Vec<Rc<[Json]>> = entries.iter().map(contribution).collect();
     let sent: Vec<(EntryId, &Json)> = entries
         .iter()
         .zip(&contributions)
@@ -264,32 +263,32 @@ fn random_contexts_pair_every_call_with_the_next_results() {
     }
 }
 
-/// The fold can be continued, as the module promises to a later cache.
+/// A derivation continued gives what a derivation anew gives, and says when it cannot.
 #[test]
-fn pushing_appended_entries_gives_the_context_read_anew() {
+fn appended_entries_continue_a_derivation() {
+    let mut continued = 0;
     for seed in 1..=SEEDS {
         let transcript = Random(seed.wrapping_mul(0xA076_1D64_78BD_642F)).transcript();
-        let mut kept: Option<Derivation> = None;
+        let anew = |at| {
+            let (marker, range) = transcript.range_at(at);
+            Derived::new(marker, range)
+        };
+        let mut kept = Derived::new(None, Vec::new());
         for entry in &transcript.entries {
-            let derivation = match kept.take() {
-                Some(mut kept) if entry.head.is_none() && entry.edits.is_none() => {
-                    kept.push(Rc::clone(entry));
-                    kept
+            let supersedes = entry.head.is_some() || entry.edits.is_some();
+            match kept.extend(vec![Rc::clone(entry)]) {
+                Ok(()) => {
+                    assert!(!supersedes);
+                    continued += 1;
                 }
-                _ => {
-                    let (marker, range) = transcript.range_at(entry.id);
-                    let mut anew =
-                        Derivation::new(marker.clone(), Edits::collect(marker.iter().chain(&range)));
-                    range.into_iter().for_each(|entry| anew.push(entry));
-                    anew
+                Err(Superseded) => {
+                    assert!(supersedes);
+                    kept = anew(entry.id);
                 }
-            };
-            assert_eq!(
-                derivation.clone().into_view(),
-                transcript.context_at(entry.id),
-                "seed {seed}"
-            );
-            kept = Some(derivation);
+            }
+            assert_eq!(kept.newest(), Some(entry.id));
+            assert_eq!(kept.view(), transcript.context_at(entry.id), "seed {seed}");
         }
     }
+    assert!(continued > 1_000);
 }

@@ -221,7 +221,10 @@ fn model_less_entries_are_listed_and_contribute_nothing() {
     let empty = transcript.append(EntryDraft::of_messages("message", Vec::new()));
     let view = transcript.context();
     assert_eq!(ids(&view), [hi, note, empty]);
-    assert_eq!(view.contributions, [vec![user("hi")], vec![], vec![]]);
+    assert_eq!(
+        view.contributions,
+        [vec![user("hi")], vec![], vec![]].map(Rc::from)
+    );
     assert_eq!(view.messages, [user("hi")]);
 }
 

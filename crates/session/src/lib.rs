@@ -16,6 +16,7 @@ pub mod ids;
 mod latch;
 pub mod limits;
 mod line;
+pub mod observe;
 pub mod panics;
 pub mod publication;
 pub mod records;

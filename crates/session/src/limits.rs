@@ -18,3 +18,7 @@ pub const CONTEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long an unused document stays in memory where nobody chose (spec 4).
 pub const DOCUMENT_RETENTION_MS: crate::host::Millis = 600_000;
+
+/// Revisions that a watch keeps for its listener, without the one being delivered, before one replacement takes their place
+/// (spec 9.2).
+pub const WATCH_PENDING: usize = 100;

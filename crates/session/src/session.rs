@@ -14,8 +14,8 @@ mod under_way;
 use crate::error::SessionError;
 use crate::host::{Host, Millis};
 use crate::latch::Latch;
-use crate::limits::DOCUMENT_RETENTION_MS;
 use crate::line::{Job, Line};
+use crate::observe::Hub;
 use crate::records::ConversationRecord;
 use crate::session::cache::DocumentCache;
 use crate::session::close::Ended;
@@ -28,7 +28,7 @@ use crate::storage::Storage;
 use crate::tx::Tx;
 use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::future::Future;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
@@ -54,7 +54,8 @@ pub struct SessionOptions {
     pub conversation_created: Option<Rc<dyn ConversationHook>>,
     /// Receives the session's failure, once, after it is sealed; and panics of listeners, which fail nothing.
     pub on_report: Option<Rc<dyn Fn(String)>>,
-    /// How long an unused document stays in memory, read at each use (spec 4); ten minutes without it.
+    /// How long an unused document that nobody observes stays in memory, read after each commit (spec 4); ten minutes
+    /// without it. 0 forgets it after each commit, the greatest number never.
     pub document_retention_ms: Option<Rc<dyn Fn() -> Millis>>,
 }
 
@@ -78,8 +79,8 @@ pub(crate) struct CachedDocument {
 type AdmittedJob = LocalBoxFuture<'static, Result<(), SessionError>>;
 
 pub(crate) struct Inner {
-    me: Weak<Self>,
-    /// Called through [`Inner::call`] and [`Inner::read`].
+    me: OnceCell<Weak<Self>>,
+    /// Called through [`Inner::read`] and [`Inner::write`].
     pub storage: Rc<dyn Storage>,
     pub host: Rc<dyn Host>,
     pub options: SessionOptions,
@@ -89,6 +90,8 @@ pub(crate) struct Inner {
     pub known: RefCell<Known>,
     contexts: RefCell<Contexts>,
     listeners: RefCell<Listeners>,
+    /// Of the one hub that its listeners own, once there was an observer.
+    pub observers: OnceCell<Weak<Hub>>,
     under_way: Rc<UnderWay>,
     /// Set when the storage is closed.
     ended: Latch<Ended>,
@@ -97,8 +100,8 @@ pub(crate) struct Inner {
 impl Session {
     /// Binds a session to its storage. Reads nothing and writes nothing.
     pub fn open(storage: Rc<dyn Storage>, host: Rc<dyn Host>, options: SessionOptions) -> Self {
-        Self(Rc::new_cyclic(|me| Inner {
-            me: Weak::clone(me),
+        let inner = Rc::new(Inner {
+            me: OnceCell::new(),
             storage,
             host,
             options,
@@ -108,9 +111,12 @@ impl Session {
             known: RefCell::default(),
             contexts: RefCell::default(),
             listeners: RefCell::default(),
+            observers: OnceCell::new(),
             under_way: Rc::default(),
             ended: Latch::default(),
-        }))
+        });
+        let _set_once = inner.me.set(Rc::downgrade(&inner));
+        Self(inner)
     }
 
     /// The platform under this session.
@@ -217,11 +223,6 @@ impl Session {
 }
 
 impl Inner {
-    fn document_retention_ms(&self) -> Millis {
-        let chosen = self.options.document_retention_ms.as_ref();
-        chosen.map_or(DOCUMENT_RETENTION_MS, |read| read())
-    }
-
     /// Puts a job on the line.
     async fn push(&self, job: Job) {
         let mut job = Some(job);

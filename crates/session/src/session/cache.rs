@@ -1,18 +1,23 @@
-//! Documents in memory (spec 4): bounded by use, not by history. Only on the line anything leaves.
+//! Documents in memory (spec 4): bounded by use, not by history. Only on the line anything leaves, and nothing that is
+//! observed.
 
-use super::CachedDocument;
+use super::{CachedDocument, Inner};
 use crate::documents::{DocumentAddress, DocumentRecord};
 use crate::host::Millis;
+use crate::ids::DocumentId;
+use crate::limits::DOCUMENT_RETENTION_MS;
 use std::collections::HashMap;
 use tidehold_delta::Json;
 
-/// The longest time between two looks for idle documents; a tenth of the retention where that is less.
+/// A document in constant use is noted as used at most this often; a tenth of the retention where that is less.
 const GRANULE_MS: Millis = 1000;
 
 #[derive(Default)]
 pub(crate) struct DocumentCache {
     documents: HashMap<DocumentAddress, Kept>,
-    sweep_at: Millis,
+    /// No unobserved document was noted as used before. While this is younger than the retention, nobody looks at them.
+    oldest: Millis,
+    granule: Millis,
     /// Commits adopted.
     adopted: u64,
 }
@@ -20,18 +25,44 @@ pub(crate) struct DocumentCache {
 struct Kept {
     document: CachedDocument,
     used: Millis,
+    observers: usize,
+}
+
+impl Kept {
+    fn touch(&mut self, now: Millis, granule: Millis) {
+        if now.saturating_sub(self.used) >= granule {
+            self.used = now;
+        }
+    }
+
+    fn is(&self, id: DocumentId) -> bool {
+        self.document.record.id == id
+    }
 }
 
 impl DocumentCache {
     /// The document, which is in use now.
     pub fn get(&mut self, address: &DocumentAddress, now: Millis) -> Option<&CachedDocument> {
         let kept = self.documents.get_mut(address)?;
-        kept.used = now;
+        kept.touch(now, self.granule);
         Some(&kept.document)
     }
 
     pub fn insert(&mut self, address: DocumentAddress, document: CachedDocument, now: Millis) {
-        self.documents.insert(address, Kept { document, used: now });
+        if let Some(kept) = self.documents.get_mut(&address)
+            && kept.is(document.record.id)
+        {
+            kept.document = document;
+            kept.touch(now, self.granule);
+            return;
+        }
+        self.oldest = self.oldest.min(now);
+        let kept = Kept {
+            document,
+            used: now,
+            observers: 0,
+        };
+        self.documents.insert(address, kept);
     }
 
     /// Which commit was adopted last, for a read that takes its time: see [`DocumentCache::loaded`].
@@ -62,21 +93,61 @@ impl DocumentCache {
 
     /// Forgets the document unless another incarnation took its address.
     pub fn retire(&mut self, address: &DocumentAddress, retired: &DocumentRecord) {
-        let same = |kept: &Kept| kept.document.record.id == retired.id;
-        if self.documents.get(address).is_some_and(same) {
+        if self.incarnation(address, retired.id).is_some() {
             self.documents.remove(address);
         }
     }
 
+    /// Keeps the incarnation for one more observer.
+    pub fn pin(&mut self, address: &DocumentAddress, id: DocumentId) {
+        if let Some(kept) = self.incarnation(address, id) {
+            kept.observers += 1;
+        }
+    }
+
+    /// Gives back what [`DocumentCache::pin`] took.
+    pub fn unpin(&mut self, address: &DocumentAddress, id: DocumentId) {
+        let used = self.incarnation(address, id).map(|kept| {
+            kept.observers = kept.observers.saturating_sub(1);
+            kept.used
+        });
+        self.oldest = self.oldest.min(used.unwrap_or(Millis::MAX));
+    }
+
+    fn incarnation(&mut self, address: &DocumentAddress, id: DocumentId) -> Option<&mut Kept> {
+        self.documents.get_mut(address).filter(|kept| kept.is(id))
+    }
+
     /// Forgets what was not used for `retention`. Transactions hold what they use themselves.
-    pub fn evict(&mut self, now: Millis, retention: impl FnOnce() -> Millis) {
-        if now < self.sweep_at {
+    fn evict(&mut self, now: Millis, retention: Millis) {
+        self.granule = (retention / 10).min(GRANULE_MS);
+        let is_idle = |used: Millis| used.saturating_add(retention) <= now;
+        if !is_idle(self.oldest) {
             return;
         }
-        let retention = retention();
-        self.sweep_at = now.saturating_add((retention / 10).min(GRANULE_MS));
-        self.documents
-            .retain(|_, kept| kept.used.saturating_add(retention) > now);
+        let mut oldest = Millis::MAX;
+        self.documents.retain(|_, kept| {
+            if kept.observers > 0 {
+                return true;
+            }
+            let stays = !is_idle(kept.used);
+            if stays {
+                oldest = oldest.min(kept.used);
+            }
+            stays
+        });
+        self.oldest = oldest;
+    }
+}
+
+impl Inner {
+    /// Only on the line, after a commit.
+    pub(super) fn evict(&self) {
+        let now = self.host.now();
+        let chosen = self.options.document_retention_ms.as_ref();
+        let retention = chosen.map_or(DOCUMENT_RETENTION_MS, |read| read());
+        self.documents.borrow_mut().evict(now, retention);
+        self.contexts.borrow_mut().evict(now, retention);
     }
 }
 

@@ -41,13 +41,14 @@ pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError
     // A callback that swallowed a failed read must not commit (spec 10.1).
     inner.health.borrow().check_admitted()?;
     let assembly = assembly::assemble(&tx).await?;
-    if !assembly.is_empty() {
-        store(&inner, assembly).await?;
-    }
-    Ok(())
+    let stored = match assembly.is_empty() {
+        true => None,
+        false => Some(store(&inner, assembly).await?),
+    };
+    settle(&inner, stored)
 }
 
-async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError> {
+async fn store(inner: &Inner, assembly: Assembly) -> Result<(Assembly, Seq), SessionError> {
     let writes = assembly.writes();
     let bytes = writes.iter().map(weight::of_write).sum();
     if bytes > MAX_BATCH_BYTES {
@@ -57,21 +58,29 @@ async fn store(inner: &Rc<Inner>, assembly: Assembly) -> Result<(), SessionError
         }
         .into());
     }
-    // From here to the end of `publish` a synchronous backend yields nowhere, so the platform's output gate covers
+    // From here to the end of `settle` a synchronous backend yields nowhere, so the platform's output gate covers
     // everything that listeners send (invariant 2).
-    let stored = inner.call(inner.storage.commit(&writes)).await?;
-    let seq = stored.map_err(|error| inner.fail(error))?;
-    match caught_call(|| adopt(inner, assembly, seq)) {
-        Ok(publication) => {
-            inner.publish(&Rc::new(publication));
-            Ok(())
-        }
+    let seq = inner.write(inner.storage.commit(&writes)).await?;
+    Ok((assembly, seq))
+}
+
+/// Brings memory to what storage has, and tells everyone.
+fn settle(inner: &Inner, stored: Option<(Assembly, Seq)>) -> Result<(), SessionError> {
+    let adopted = caught_call(|| {
+        let publication = stored.map(|(assembly, seq)| adopt(inner, assembly, seq));
+        inner.evict();
+        publication
+    });
+    match adopted {
+        Ok(Some(publication)) => inner.publish(&Rc::new(publication)),
+        Ok(None) => {}
         Err(panic) => {
             let text = panic_text(panic.as_ref());
             inner.bookkeeping_failed(format!("a committed batch was not adopted: {text}"));
-            inner.health.borrow().check_admitted()
+            inner.health.borrow().check_admitted()?;
         }
     }
+    Ok(())
 }
 
 /// Makes the prepared values the current ones and describes what changed.
@@ -95,11 +104,6 @@ fn adopt(inner: &Inner, assembly: Assembly, seq: Seq) -> Publication {
     for document in assembly.documents {
         adopt_document(&mut cache, &mut documents, document, seq, now);
     }
-    cache.evict(now, || {
-        let retention = inner.document_retention_ms();
-        inner.contexts.borrow_mut().evict(now, retention);
-        retention
-    });
     Publication {
         seq,
         conversations: assembly.conversations,

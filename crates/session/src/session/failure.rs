@@ -37,8 +37,8 @@ impl Inner {
     /// Ends the session with its first error. The call that met it reports the error itself, every other one
     /// [`SessionFailed`].
     pub(crate) fn fail(&self, error: StorageError) -> SessionError {
-        if let Health::Failed(failed) = &*self.health.borrow() {
-            return SessionError::Failed(failed.clone());
+        if let Some(failed) = self.failed() {
+            return SessionError::Failed(failed);
         }
         let cause = Rc::new(error);
         self.fail_with(FailureCause::Storage(Rc::clone(&cause)));
@@ -53,20 +53,34 @@ impl Inner {
         }
     }
 
-    fn fail_with(&self, cause: FailureCause) {
+    pub(super) fn fail_with(&self, cause: FailureCause) -> SessionFailed {
         let failed = SessionFailed { cause };
         let before = self.health.replace(Health::Failed(failed.clone()));
-        self.known.take();
-        self.contexts.take();
+        self.forget();
         // A close under way has told everyone, and closes the backend.
         if matches!(before, Health::Open) {
             self.tell_end(&SessionEnd::Failed(failed.clone()));
             self.close_by_itself();
         }
         self.report(failed.to_string());
+        failed
     }
 
-    pub(super) fn report(&self, text: String) {
+    /// How it failed, if it did.
+    pub(super) fn failed(&self) -> Option<SessionFailed> {
+        match &*self.health.borrow() {
+            Health::Failed(failed) => Some(failed.clone()),
+            Health::Open | Health::Closing => None,
+        }
+    }
+
+    /// What only an open session needs in memory.
+    pub(super) fn forget(&self) {
+        self.known.take();
+        self.contexts.take();
+    }
+
+    pub(crate) fn report(&self, text: String) {
         if let Some(handler) = &self.options.on_report {
             report(handler.as_ref(), text);
         }

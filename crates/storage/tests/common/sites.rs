@@ -8,14 +8,13 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::SqlStorage;
-use tidehold_storage::conformance::crash::{Blow, CrashSite, Done, Then};
+use tidehold_storage::conformance::crash::{Blow, CrashSite, Done, Pending, Then};
 use tidehold_storage::conformance::random::Random;
 use tidehold_storage::jsonl::fs::memory::{Afterwards, Effect, Fault, MemoryFs};
 use tidehold_storage::jsonl::{Fsync, JsonlStorage, MAIN};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
-use tidehold_storage::sql::statements::{META, SET_MARKS, Statement};
-use tidehold_storage::sql::writes::Cell as CellOf;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Value, Writes};
+use tidehold_storage::sql::statements::Statement;
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Writes};
 
 /// What ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +127,6 @@ pub struct SqlSite {
 }
 
 /// What outlives a connection.
-#[derive(Default)]
 struct Shared {
     blow: Cell<Option<Blow>>,
     armed: Cell<bool>,
@@ -136,13 +134,23 @@ struct Shared {
     calls: Cell<u64>,
     /// Transactions that the engine committed.
     committed: Cell<usize>,
+    /// A new mark for ids alone is a transaction and no commit of the session.
+    pending: Cell<Pending>,
 }
 
 impl SqlSite {
     pub fn new(path: PathBuf) -> Self {
+        let shared = Shared {
+            blow: Cell::new(None),
+            armed: Cell::new(false),
+            dead: Cell::new(false),
+            calls: Cell::new(0),
+            committed: Cell::new(0),
+            pending: Cell::new(Pending::None),
+        };
         Self {
             path,
-            shared: Rc::default(),
+            shared: Rc::new(shared),
         }
     }
 }
@@ -178,6 +186,10 @@ impl CrashSite for SqlSite {
 
     fn has_struck(&self) -> bool {
         self.shared.armed.get() && self.shared.blow.get().is_none()
+    }
+
+    fn under_way(&self, pending: Pending) {
+        self.shared.pending.set(pending);
     }
 
     fn restart(&self) -> usize {
@@ -220,19 +232,6 @@ impl StruckDriver {
         }
     }
 
-    /// Whether this is a commit of the session. A new mark for ids alone is not: those were minted.
-    fn commits(&self, writes: &Writes) -> bool {
-        let mut steps = writes.steps();
-        let (Some((statement, [_, CellOf::Integer(seq)])), None) = (steps.next(), steps.next()) else {
-            return true;
-        };
-        let stored = self
-            .inner
-            .query(&META, &[])
-            .expect("the metadata is there to be changed");
-        statement.id != SET_MARKS.id || stored[0].get(3) != Some(&Value::Integer(*seq))
-    }
-
     fn step(&self, statement: &Statement, params: impl Params) -> Result<(), SqlError> {
         let executed = |connection: &Connection| connection.prepare_cached(statement.sql)?.execute(params);
         self.inner.with(executed).map(drop)
@@ -249,7 +248,6 @@ impl SqlDriver for StruckDriver {
     }
 
     fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
-        let commits = self.commits(writes);
         let begun = self.call(|| self.run("BEGIN IMMEDIATE"));
         let written = begun.and_then(|()| {
             writes.steps().try_for_each(|(statement, cells)| {
@@ -261,7 +259,9 @@ impl SqlDriver for StruckDriver {
             self.call(|| {
                 self.run("COMMIT")?;
                 let committed = self.shared.committed.get();
-                self.shared.committed.set(committed + usize::from(commits));
+                self.shared
+                    .committed
+                    .set(committed + self.shared.pending.get().most());
                 Ok(())
             })
         });

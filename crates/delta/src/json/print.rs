@@ -106,7 +106,8 @@ impl Sink for Counter {
     }
     fn number(&mut self, number: f64) {
         let Some(integer) = integral(number) else {
-            return drop(write_number(self, number));
+            let _ = write_number(self, number);
+            return;
         };
         let digits = integer.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
         self.0 += digits as usize + usize::from(integer < 0);

@@ -29,3 +29,8 @@ pub mod weight;
 pub use error::{FailureCause, Rejection, SessionError, SessionFailed};
 pub use session::{Hold, Session, SessionEnd, SessionOptions, Subscription};
 pub use tx::Tx;
+
+/// The examples of the documentation, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kernel.md")]
+struct Documentation;

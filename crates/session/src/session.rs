@@ -76,8 +76,8 @@ pub(crate) struct CachedDocument {
 }
 
 pub(crate) struct Inner {
-    me: Weak<Self>,
-    /// Called through [`Inner::call`] and [`Inner::read`].
+    me: OnceCell<Weak<Self>>,
+    /// Called through [`Inner::read`] and [`Inner::write`].
     pub storage: Rc<dyn Storage>,
     pub host: Rc<dyn Host>,
     pub options: SessionOptions,
@@ -97,8 +97,8 @@ pub(crate) struct Inner {
 impl Session {
     /// Binds a session to its storage. Reads nothing and writes nothing.
     pub fn open(storage: Rc<dyn Storage>, host: Rc<dyn Host>, options: SessionOptions) -> Self {
-        Self(Rc::new_cyclic(|me| Inner {
-            me: Weak::clone(me),
+        let inner = Rc::new(Inner {
+            me: OnceCell::new(),
             storage,
             host,
             options,
@@ -111,7 +111,9 @@ impl Session {
             observers: OnceCell::new(),
             under_way: Rc::default(),
             ended: Latch::default(),
-        }))
+        });
+        let _set_once = inner.me.set(Rc::downgrade(&inner));
+        Self(inner)
     }
 
     /// The platform under this session.

@@ -2,10 +2,10 @@
 
 use super::failure::Health;
 use super::{Inner, Session};
-use crate::error::{SessionError, SessionFailed};
+use crate::error::{FailureCause, SessionError, SessionFailed};
 use crate::line::Job;
 use futures::future::LocalBoxFuture;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// How a session ended.
 #[derive(Clone, Debug)]
@@ -14,11 +14,13 @@ pub enum SessionEnd {
     Failed(SessionFailed),
 }
 
-/// The end, and what a call of [`Session::close`] answers.
+/// The end, as [`Session::close`] tells it.
 #[derive(Clone)]
-pub(super) struct Ended {
-    end: SessionEnd,
-    answer: Result<(), SessionError>,
+pub(super) enum Ended {
+    Closed,
+    Failed(SessionFailed),
+    /// It failed because its storage did not close.
+    NotClosed(SessionFailed),
 }
 
 impl Session {
@@ -37,14 +39,25 @@ impl Session {
                 let closer = Rc::clone(&self.0).closer();
                 self.0.push(closer).await;
             }
-            self.0.ended.wait().await.answer
+            match self.0.ended.wait().await {
+                Ended::Closed => Ok(()),
+                Ended::NotClosed(SessionFailed {
+                    cause: FailureCause::Storage(error),
+                }) => Err(SessionError::Storage(error)),
+                Ended::NotClosed(failed) | Ended::Failed(failed) => Err(failed.into()),
+            }
         })
     }
 
     /// Resolves once the session is closed, its storage included: by [`Session::close`], or by itself after it failed.
     pub fn closed(&self) -> LocalBoxFuture<'static, SessionEnd> {
         let ended = self.0.ended.wait();
-        Box::pin(async move { ended.await.end })
+        Box::pin(async move {
+            match ended.await {
+                Ended::Closed => SessionEnd::Closed,
+                Ended::Failed(failed) | Ended::NotClosed(failed) => SessionEnd::Failed(failed),
+            }
+        })
     }
 }
 
@@ -61,7 +74,7 @@ impl Inner {
 
     /// After a failure, in a turn of its own: who failed the session may be on the line.
     pub(super) fn close_by_itself(&self) {
-        if let Some(inner) = self.me.upgrade() {
+        if let Some(inner) = self.me.get().and_then(Weak::upgrade) {
             let closer = Rc::clone(&inner).closer();
             self.host.spawn(Box::pin(async move { inner.push(closer).await }));
         }
@@ -74,20 +87,19 @@ impl Inner {
             self.forget();
             self.documents.take();
             let closed = self.storage.close().await;
-            let before = self.health.borrow().check_admitted();
-            let answer = match (closed, before) {
-                (Ok(()), before) => before,
-                (Err(error), Ok(())) => Err(self.fail(error)),
-                (Err(error), Err(failed)) => {
+            let ended = match (self.failed(), closed) {
+                (None, Ok(())) => Ended::Closed,
+                (None, Err(error)) => {
+                    let cause = FailureCause::Storage(Rc::new(error));
+                    Ended::NotClosed(self.fail_with(cause))
+                }
+                (Some(failed), Ok(())) => Ended::Failed(failed),
+                (Some(failed), Err(error)) => {
                     self.report(format!("the storage of a failed session did not close: {error}"));
-                    Err(failed)
+                    Ended::Failed(failed)
                 }
             };
-            let end = match &*self.health.borrow() {
-                Health::Failed(failed) => SessionEnd::Failed(failed.clone()),
-                Health::Open | Health::Closing => SessionEnd::Closed,
-            };
-            self.ended.set(Ended { end, answer });
+            self.ended.set(ended);
         })
     }
 }

@@ -60,8 +60,7 @@ async fn store(inner: &Inner, assembly: Assembly) -> Result<(Assembly, Seq), Ses
     }
     // From here to the end of `settle` a synchronous backend yields nowhere, so the platform's output gate covers
     // everything that listeners send (invariant 2).
-    let stored = inner.call(inner.storage.commit(&writes)).await?;
-    let seq = stored.map_err(|error| inner.fail(error))?;
+    let seq = inner.write(inner.storage.commit(&writes)).await?;
     Ok((assembly, seq))
 }
 

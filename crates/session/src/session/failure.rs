@@ -37,8 +37,8 @@ impl Inner {
     /// Ends the session with its first error. The call that met it reports the error itself, every other one
     /// [`SessionFailed`].
     pub(crate) fn fail(&self, error: StorageError) -> SessionError {
-        if let Health::Failed(failed) = &*self.health.borrow() {
-            return SessionError::Failed(failed.clone());
+        if let Some(failed) = self.failed() {
+            return SessionError::Failed(failed);
         }
         let cause = Rc::new(error);
         self.fail_with(FailureCause::Storage(Rc::clone(&cause)));
@@ -53,7 +53,7 @@ impl Inner {
         }
     }
 
-    fn fail_with(&self, cause: FailureCause) {
+    pub(super) fn fail_with(&self, cause: FailureCause) -> SessionFailed {
         let failed = SessionFailed { cause };
         let before = self.health.replace(Health::Failed(failed.clone()));
         self.forget();
@@ -63,6 +63,15 @@ impl Inner {
             self.close_by_itself();
         }
         self.report(failed.to_string());
+        failed
+    }
+
+    /// How it failed, if it did.
+    pub(super) fn failed(&self) -> Option<SessionFailed> {
+        match &*self.health.borrow() {
+            Health::Failed(failed) => Some(failed.clone()),
+            Health::Open | Health::Closing => None,
+        }
     }
 
     /// What only an open session needs in memory.

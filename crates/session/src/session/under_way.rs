@@ -4,8 +4,10 @@ use super::{Inner, Session};
 use crate::error::SessionError;
 use crate::storage::{StorageError, StorageFuture};
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 #[derive(Default)]
 pub(super) struct UnderWay {
@@ -62,24 +64,81 @@ impl Inner {
         self.under_way.hold()
     }
 
-    /// Makes a storage call: refused once the session failed, and [`SessionError::Failed`] whatever it returned when the
-    /// session failed meanwhile.
-    pub(crate) async fn call<T>(
-        &self,
-        call: StorageFuture<'_, T>,
-    ) -> Result<Result<T, StorageError>, SessionError> {
-        self.health.borrow().check_admitted()?;
-        let _hold = self.hold();
-        let result = call.await;
-        self.health.borrow().check_admitted()?;
-        Ok(result)
+    /// Makes a storage read. An invalid one fails alone, any other error ends the session.
+    pub(crate) fn read<'a, T>(&'a self, call: StorageFuture<'a, T>) -> Call<'a, T> {
+        self.call(call, Effect::None)
     }
 
-    /// Makes a storage read. An invalid one fails alone, any other error ends the session.
-    pub(crate) async fn read<T>(&self, call: StorageFuture<'_, T>) -> Result<T, SessionError> {
-        self.call(call).await?.map_err(|error| match error {
-            StorageError::Request(message) => SessionError::Request(message),
-            fatal => self.fail(fatal),
-        })
+    /// Makes a storage call that may change what is stored: every error of it ends the session.
+    pub(crate) fn write<'a, T>(&'a self, call: StorageFuture<'a, T>) -> Call<'a, T> {
+        self.call(call, Effect::Unknown)
+    }
+
+    fn call<'a, T>(&'a self, call: StorageFuture<'a, T>, effect: Effect) -> Call<'a, T> {
+        Call {
+            session: self,
+            call,
+            effect,
+            hold: None,
+        }
+    }
+
+    #[inline(never)]
+    fn begin_call(&self, hold: &mut Option<Hold>) -> Result<(), SessionError> {
+        if hold.is_none() {
+            self.health.borrow().check_admitted()?;
+            *hold = Some(self.hold());
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_call(&self, hold: &mut Option<Hold>) -> Result<(), SessionError> {
+        hold.take();
+        self.health.borrow().check_admitted()
+    }
+
+    #[inline(never)]
+    fn call_error(&self, error: StorageError, effect: Effect) -> SessionError {
+        match (error, effect) {
+            (StorageError::Request(message), Effect::None) => SessionError::Request(message),
+            (fatal, _) => self.fail(fatal),
+        }
+    }
+}
+
+/// What a failed call may have done.
+#[derive(Clone, Copy)]
+enum Effect {
+    None,
+    Unknown,
+}
+
+/// A storage call: refused once the session failed, and [`SessionError::Failed`] whatever it returned when the session failed
+/// meanwhile. Written by hand: as an `async fn` it is a kilobyte of the bundle for each type that a storage returns.
+pub(crate) struct Call<'a, T> {
+    session: &'a Inner,
+    call: StorageFuture<'a, T>,
+    effect: Effect,
+    /// Since its first poll.
+    hold: Option<Hold>,
+}
+
+impl<T> Future for Call<'_, T> {
+    type Output = Result<T, SessionError>;
+
+    #[inline(never)]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Err(refused) = this.session.begin_call(&mut this.hold) {
+            return Poll::Ready(Err(refused));
+        }
+        let Poll::Ready(result) = this.call.as_mut().poll(context) else {
+            return Poll::Pending;
+        };
+        if let Err(failed) = this.session.end_call(&mut this.hold) {
+            return Poll::Ready(Err(failed));
+        }
+        Poll::Ready(result.map_err(|error| this.session.call_error(error, this.effect)))
     }
 }

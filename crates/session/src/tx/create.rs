@@ -16,8 +16,7 @@ impl Tx {
     pub(super) async fn mint(&self) -> Result<u64, SessionError> {
         self.open()?;
         let session = &self.0.session;
-        let minted = session.call(session.storage.mint_id()).await?;
-        let id = minted.map_err(|error| session.fail(error))?;
+        let id = session.write(session.storage.mint_id()).await?;
         self.open()?;
         Ok(id)
     }

@@ -1,11 +1,14 @@
-//! The storage conformance suite inside a Durable Object, one case a call.
+//! Tests inside a Durable Object, one case a call.
 //!
-//! `GET /cases` lists the names; `POST /run?case=NAME` runs one in an object of that name and answers
-//! `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed. What the answers must be is
-//! for the test beside this folder (tests/conformance.test.mjs) to say.
+//! The storage conformance suite: `GET /cases` lists the names; `POST /run?case=NAME` runs one in an object of that name and
+//! answers `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed. What the answers
+//! must be is for the test beside this folder (tests/conformance.test.mjs) to say.
+//!
+//! A session that is observed: `POST /frames?case=N` tells the story of seed N and answers its lines (tests/chord.test.mjs).
 
 mod bills;
 mod factory;
+mod frames;
 mod meter;
 
 use factory::ObjectFactory;
@@ -51,6 +54,7 @@ impl DurableObject for StorageObject {
         let storage = of_state(&self.state)?;
         match request.path().as_str() {
             "/run" => Response::from_json(&run(storage, &case_of(&request)?).await),
+            "/frames" => frames::tell(storage, &case_of(&request)?).await,
             "/bills" => match bills::measure(storage) {
                 Ok(bills) => Response::from_json(&bills),
                 Err(error) => Response::error(error.to_string(), 500),

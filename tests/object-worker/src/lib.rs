@@ -1,12 +1,16 @@
-//! The storage conformance suite inside a Durable Object, one case a call, and a long history under the product's session.
+//! Tests inside a Durable Object, one case a call.
 //!
-//! `GET /cases` lists the names; `POST /run?case=NAME` runs one in an object of that name and answers
-//! `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed. In the object named by
-//! `case`, `POST /fill?entries=N` stores a history, `POST /open` opens it and `POST /page` pages through it. What the answers must be is
-//! for the test beside this folder (tests/conformance.test.mjs) to say.
+//! The storage conformance suite: `GET /cases` lists the names; `POST /run?case=NAME` runs one in an object of that name and
+//! answers `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed.
+//!
+//! A long history under the product's session, in the object named by `case`: `POST /fill?entries=N` stores it, `POST /open`
+//! opens it and `POST /page` pages through it. What all these answers must be is for tests/conformance.test.mjs to say.
+//!
+//! A session that is observed: `POST /frames?case=N` tells the story of seed N and answers its lines (tests/chord.test.mjs).
 
 mod bills;
 mod factory;
+mod frames;
 mod history;
 mod meter;
 
@@ -56,6 +60,7 @@ impl DurableObject for StorageObject {
         match request.path().as_str() {
             "/run" => Response::from_json(&run(storage, &case_of(&request)?).await),
             "/bills" => answer(bills::measure(storage)),
+            "/frames" => frames::tell(storage, &case_of(&request)?).await,
             "/fill" => answer(history::fill(
                 &self.state,
                 parameter(&request, "entries")?.parse().unwrap_or(0),

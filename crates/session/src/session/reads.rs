@@ -129,25 +129,29 @@ impl Session {
         token: T,
         at: T::At<'_>,
     ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
-        Box::pin(self.snapshot_at(token.def(), token.address(at)))
+        self.snapshot_at(token.def(), token.address(at))
     }
 
-    async fn snapshot_at(
+    // Boxed in here and out of line: its code then exists once, and not in each crate that names a token.
+    #[inline(never)]
+    fn snapshot_at(
         &self,
         def: &'static DocDef,
         address: DocumentAddress,
-    ) -> Result<Option<Json>, SessionError> {
-        self.health()?;
-        if let Some(cached) = self.0.documents.borrow_mut().get(&address, self.0.host.now())
-            && let Some((value, _)) = migrated_before(def, cached)?
-        {
-            return Ok(Some(value));
-        }
-        let inner = Rc::clone(&self.0);
-        let document = self
-            .on_line(async move || inner.typed_document(def, &address).await)
-            .await??;
-        Ok(document.map(|document| document.value))
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(async move {
+            self.health()?;
+            if let Some(cached) = self.0.documents.borrow_mut().get(&address, self.0.host.now())
+                && let Some((value, _)) = migrated_before(def, cached)?
+            {
+                return Ok(Some(value));
+            }
+            let inner = Rc::clone(&self.0);
+            let document = self
+                .on_line(async move || inner.typed_document(def, &address).await)
+                .await??;
+            Ok(document.map(|document| document.value))
+        })
     }
 
     /// Like [`Session::snapshot`], for jobs that already run on the line ([`Session::on_line`]).
@@ -156,7 +160,15 @@ impl Session {
         token: T,
         at: T::At<'_>,
     ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
-        let (def, address) = (token.def(), token.address(at));
+        self.committed_at(token.def(), token.address(at))
+    }
+
+    #[inline(never)]
+    fn committed_at(
+        &self,
+        def: &'static DocDef,
+        address: DocumentAddress,
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
         Box::pin(async move {
             let document = self.0.typed_document(def, &address).await?;
             Ok(document.map(|document| document.value))
@@ -175,38 +187,41 @@ impl Session {
         at: T::At<'_>,
         entry: EntryId,
     ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
-        Box::pin(self.as_of(token.def(), token.address(at), entry))
+        self.as_of(token.def(), token.address(at), entry)
     }
 
-    async fn as_of(
+    #[inline(never)]
+    fn as_of(
         &self,
         def: &'static DocDef,
         mut address: DocumentAddress,
         entry: EntryId,
-    ) -> Result<Option<Json>, SessionError> {
-        let (Scope::Conversation { conversation_id }, true) = (address.scope, def.is_rewindable()) else {
-            let kind = def.kind.into();
-            return Err(Rejection::NotRewindable { kind }.into());
-        };
-        self.health()?;
-        // One read, though it takes three calls: a close meanwhile lets it end.
-        let (_hold, inner) = (self.0.hold(), &self.0);
-        let found = inner
-            .read(inner.storage.visible_entry(conversation_id, entry))
-            .await?;
-        let found = found.ok_or(Rejection::EntryNotVisible {
-            entry,
-            conversation: conversation_id,
-        })?;
-        address.scope = found.entry.conversation_id.into();
-        let at = Point::At(found.commit_seq);
-        let record = inner.read(inner.storage.find_document(&address, at)).await?;
-        let Some(record) = record else { return Ok(None) };
-        check_semantics(def, &record)?;
-        let stored = inner.read(inner.storage.document(record.id, at)).await?;
-        let Some(stored) = stored else { return Ok(None) };
-        let (value, _) = read_as(def, stored.version, stored.value)?;
-        Ok(Some(value))
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(async move {
+            let (Scope::Conversation { conversation_id }, true) = (address.scope, def.is_rewindable()) else {
+                let kind = def.kind.into();
+                return Err(Rejection::NotRewindable { kind }.into());
+            };
+            self.health()?;
+            // One read, though it takes three calls: a close meanwhile lets it end.
+            let (_hold, inner) = (self.0.hold(), &self.0);
+            let found = inner
+                .read(inner.storage.visible_entry(conversation_id, entry))
+                .await?;
+            let found = found.ok_or(Rejection::EntryNotVisible {
+                entry,
+                conversation: conversation_id,
+            })?;
+            address.scope = found.entry.conversation_id.into();
+            let at = Point::At(found.commit_seq);
+            let record = inner.read(inner.storage.find_document(&address, at)).await?;
+            let Some(record) = record else { return Ok(None) };
+            check_semantics(def, &record)?;
+            let stored = inner.read(inner.storage.document(record.id, at)).await?;
+            let Some(stored) = stored else { return Ok(None) };
+            let (value, _) = read_as(def, stored.version, stored.value)?;
+            Ok(Some(value))
+        })
     }
 }
 

@@ -75,7 +75,7 @@ impl Tx {
         owner: O,
     ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
         let initial = Initial::Singleton(token.initial);
-        Box::pin(self.acquire(token.def(), token.address(owner), initial))
+        self.acquire(token.def(), token.address(owner), initial)
     }
 
     /// The draft of a family's member; created from the family's `initial` of `seed` when absent. Later acquisitions
@@ -87,33 +87,37 @@ impl Tx {
         seed: Json,
     ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
         let initial = Initial::Member(token.initial, seed);
-        Box::pin(self.acquire(token.def(), token.address(at), initial))
+        self.acquire(token.def(), token.address(at), initial)
     }
 
-    async fn acquire(
+    // Boxed in here and out of line: its code then exists once, and not in each crate that names a token.
+    #[inline(never)]
+    fn acquire(
         &self,
         def: &'static DocDef,
         address: DocumentAddress,
         initial: Initial,
-    ) -> Result<Draft, SessionError> {
-        self.open()?;
-        let _pending = self.pending();
-        let _turn = self.0.acquisition.lock().await;
-        self.open()?;
-        if let Some(open) = self.0.state.borrow().document(&address) {
-            return Ok(open.change.draft());
-        }
-        self.check_owner(address.scope).await?;
-        let opened = match self.stored(def, &address).await? {
-            Some(opened) => opened,
-            None => self.created(def, &address, initial).await?,
-        };
-        self.open()?;
-        let draft = opened.change.draft();
-        let mut state = self.0.state.borrow_mut();
-        state.forks.take(&address);
-        state.documents.push((address, opened));
-        Ok(draft)
+    ) -> LocalBoxFuture<'_, Result<Draft, SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            let _pending = self.pending();
+            let _turn = self.0.acquisition.lock().await;
+            self.open()?;
+            if let Some(open) = self.0.state.borrow().document(&address) {
+                return Ok(open.change.draft());
+            }
+            self.check_owner(address.scope).await?;
+            let opened = match self.stored(def, &address).await? {
+                Some(opened) => opened,
+                None => self.created(def, &address, initial).await?,
+            };
+            self.open()?;
+            let draft = opened.change.draft();
+            let mut state = self.0.state.borrow_mut();
+            state.forks.take(&address);
+            state.documents.push((address, opened));
+            Ok(draft)
+        })
     }
 
     /// Judged on the owner as this transaction would leave it. Not a caller's table read.
@@ -178,20 +182,23 @@ impl Tx {
         token: T,
         at: T::At<'_>,
     ) -> LocalBoxFuture<'a, Result<Option<Json>, SessionError>> {
-        Box::pin(self.peek_at(token.def(), token.address(at)))
+        self.peek_at(token.def(), token.address(at))
     }
 
-    async fn peek_at(
+    #[inline(never)]
+    fn peek_at(
         &self,
         def: &'static DocDef,
         address: DocumentAddress,
-    ) -> Result<Option<Json>, SessionError> {
-        self.open()?;
-        if let Some(open) = self.0.state.borrow().document(&address) {
-            return Ok(open.change.draft().get()?);
-        }
-        let stored = self.stored(def, &address).await?;
-        stored.map_or(Ok(None), |stored| Ok(stored.change.draft().get()?))
+    ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            if let Some(open) = self.0.state.borrow().document(&address) {
+                return Ok(open.change.draft().get()?);
+            }
+            let stored = self.stored(def, &address).await?;
+            stored.map_or(Ok(None), |stored| Ok(stored.change.draft().get()?))
+        })
     }
 
     /// Retires the incarnation at the address, persisting an acquired draft's final content first. Absent: nothing.
@@ -200,25 +207,32 @@ impl Tx {
         token: T,
         at: T::At<'_>,
     ) -> LocalBoxFuture<'a, Result<(), SessionError>> {
-        Box::pin(self.retire_at(token.def(), token.address(at)))
+        self.retire_at(token.def(), token.address(at))
     }
 
-    async fn retire_at(&self, def: &'static DocDef, address: DocumentAddress) -> Result<(), SessionError> {
-        self.open()?;
-        let _pending = self.pending();
-        let _turn = self.0.acquisition.lock().await;
-        self.open()?;
-        let acquired = self.0.state.borrow_mut().take_document(&address);
-        let retired = match acquired {
-            Some(opened) => Some(opened),
-            None => self.stored(def, &address).await?,
-        };
-        let Some(mut opened) = retired else { return Ok(()) };
-        self.open()?;
-        let mut state = self.0.state.borrow_mut();
-        state.forks.take(&address);
-        opened.retire = true;
-        state.retired.push((address, opened));
-        Ok(())
+    #[inline(never)]
+    fn retire_at(
+        &self,
+        def: &'static DocDef,
+        address: DocumentAddress,
+    ) -> LocalBoxFuture<'_, Result<(), SessionError>> {
+        Box::pin(async move {
+            self.open()?;
+            let _pending = self.pending();
+            let _turn = self.0.acquisition.lock().await;
+            self.open()?;
+            let acquired = self.0.state.borrow_mut().take_document(&address);
+            let retired = match acquired {
+                Some(opened) => Some(opened),
+                None => self.stored(def, &address).await?,
+            };
+            let Some(mut opened) = retired else { return Ok(()) };
+            self.open()?;
+            let mut state = self.0.state.borrow_mut();
+            state.forks.take(&address);
+            opened.retire = true;
+            state.retired.push((address, opened));
+            Ok(())
+        })
     }
 }

@@ -70,7 +70,7 @@ pub(crate) struct CachedDocument {
     /// Version of the stored value.
     pub version: u32,
     pub value: Json,
-    /// The value as the newest definition that had to migrate it read it, with that definition's version.
+    /// The value as the last definition that had to migrate it read it, with that definition's version.
     pub migrated: Option<(u32, Json)>,
     pub deltas_since_base: u32,
 }

@@ -15,7 +15,7 @@ use crate::error::SessionError;
 use crate::ids::{ConversationId, SubmissionId, TaskId};
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, SubmissionSettlement, TaskRecord};
 use crate::session::Inner;
-use crate::tx::documents::OpenDocument;
+use crate::tx::documents::{OpenDocument, Sealed};
 use crate::tx::forks::Forks;
 use litemap::LiteMap;
 use std::cell::RefCell;
@@ -51,6 +51,10 @@ pub(crate) struct TxState {
     pub documents: Vec<(DocumentAddress, OpenDocument)>,
     pub retired: Vec<(DocumentAddress, OpenDocument)>,
     pub forks: Forks,
+    /// Addresses of copies that were retired before anyone read them.
+    pub freed: Vec<DocumentAddress>,
+    /// Why nothing of this can be committed, whatever the callback made of it.
+    pub failed: Option<SessionError>,
 }
 
 pub(crate) struct TaskCandidate {
@@ -83,7 +87,7 @@ pub(crate) enum SubmissionTransition {
 impl TxState {
     /// Whether this transaction retired the incarnation at the address.
     pub fn is_retired(&self, address: &DocumentAddress) -> bool {
-        self.retired.iter().any(|(retired, _)| retired == address)
+        self.retired.iter().any(|(retired, _)| retired == address) || self.freed.contains(address)
     }
 
     /// Takes the acquired document from its address.
@@ -149,11 +153,17 @@ impl Tx {
         &self.0.session.host
     }
 
-    /// Revokes the handles; whether an acquisition was still pending.
-    pub(crate) fn seal(&self) -> bool {
+    /// Revokes the handles. What was acquired is out of the callback's reach at once: prepared or dropped by whoever seals.
+    pub(crate) fn seal(&self) -> Sealed {
         let mut state = self.0.state.borrow_mut();
         state.sealed = true;
-        state.pending > 0
+        let mut documents = std::mem::take(&mut state.retired);
+        documents.append(&mut state.documents);
+        Sealed {
+            pending: state.pending > 0,
+            failed: state.failed.take(),
+            documents,
+        }
     }
 
     pub(crate) fn open(&self) -> Result<(), SessionError> {

@@ -186,3 +186,30 @@ fn what_is_kept_is_bounded_and_a_large_transcript_reads_all_the_same() {
         assert!(session.context(ROOT, None).await.is_err(), "nothing was kept");
     });
 }
+
+#[test]
+fn a_closed_session_derives_nothing_and_a_read_under_way_is_answered() {
+    open_counted(async |session, storage| {
+        root(&session).await;
+        for n in 0..300_u64 {
+            append(&session, ROOT, said(&format!("{n}"))).await;
+        }
+        let last = append(&session, ROOT, said("last")).await;
+        let held = storage.hold_reads();
+        let reader = session.clone();
+        let read = async { reader.context(ROOT, None).await.map(|view| view.messages.len()) };
+        let closing = async {
+            session.host().sleep_until(session.host().now() + 1).await;
+            let close = session.close();
+            // Kept or not: nothing is answered after the seal.
+            let refused = session.context(ROOT, Some(last));
+            drop(held);
+            let (closed, refused) = futures::join!(close, refused);
+            closed.unwrap();
+            refused
+        };
+        let (read, refused) = futures::join!(read, closing);
+        assert_eq!(read.unwrap(), 301);
+        assert!(matches!(refused, Err(SessionError::Closed)), "{refused:?}");
+    });
+}

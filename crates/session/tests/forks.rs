@@ -504,24 +504,3 @@ fn a_fork_takes_its_owner_as_a_creation_does() {
         assert_eq!(session.conversation(record.id).await.unwrap(), Some(record));
     });
 }
-
-#[test]
-fn a_fork_that_fails_halfway_stages_nothing() {
-    open_counted(async |session, storage| {
-        root(&session).await;
-        let at = step(&session, ROOT, 1).await;
-        let faulty = Rc::clone(&storage);
-        let forked = session
-            .commit(async move |tx: Tx| {
-                faulty.allow_mints(Some(2));
-                let forked = tx
-                    .fork_conversation(ROOT, at, ConversationOwnership::Ownerless)
-                    .await;
-                faulty.allow_mints(None);
-                assert!(forked.is_err());
-                Ok::<_, SessionError>(())
-            })
-            .await;
-        assert!(matches!(forked, Err(SessionError::Failed(_))), "{forked:?}");
-    });
-}

@@ -113,15 +113,17 @@ impl EventHub {
     }
 
     /// `joining` has received everything up to the snapshot.
-    async fn read(
+    #[inline(never)]
+    fn read(
         self: &Rc<Self>,
         conversation: ConversationId,
         joining: Option<Shared>,
-    ) -> Result<(Seq, Json), SessionError> {
-        let stored_head = self.head().await?;
+    ) -> LocalBoxFuture<'static, Result<(Seq, Json), SessionError>> {
         let hub = Rc::clone(self);
-        self.session
-            .on_line(async move || {
+        Box::pin(async move {
+            let stored_head = hub.head().await?;
+            let session = hub.session.clone();
+            let read = async move || {
                 let value = snapshot::read(&hub.session, conversation).await?;
                 if let Some(joining) = joining {
                     let mut state = joining.borrow_mut();
@@ -130,8 +132,9 @@ impl EventHub {
                 }
                 let head = hub.head.get().or(stored_head);
                 Ok((head.unwrap_or(Seq(0)), value))
-            })
-            .await?
+            };
+            session.on_line(read).await?
+        })
     }
 
     /// The newest commit known here.

@@ -6,6 +6,7 @@ use crate::documents::{DocumentAddress, DocumentRecord};
 use crate::host::Millis;
 use crate::ids::DocumentId;
 use crate::limits::DOCUMENT_RETENTION_MS;
+use crate::panics::{caught_call, panic_text};
 use std::collections::HashMap;
 use tidehold_delta::Json;
 
@@ -145,7 +146,13 @@ impl Inner {
     pub(super) fn evict(&self) {
         let now = self.host.now();
         let chosen = self.options.document_retention_ms.as_ref();
-        let retention = chosen.map_or(DOCUMENT_RETENTION_MS, |read| read());
+        let read = || chosen.map_or(DOCUMENT_RETENTION_MS, |read| read());
+        // The host's code: what it does wrong is no reason to lose a session.
+        let retention = caught_call(read).unwrap_or_else(|panic| {
+            let text = panic_text(panic.as_ref());
+            self.report(format!("reading the retention of documents panicked: {text}"));
+            DOCUMENT_RETENTION_MS
+        });
         self.documents.borrow_mut().evict(now, retention);
         self.contexts.borrow_mut().evict(now, retention);
     }

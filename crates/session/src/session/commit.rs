@@ -29,18 +29,16 @@ pub(super) async fn run(inner: Rc<Inner>, body: Body) -> Result<(), SessionError
     let tx = Tx::new(Rc::clone(&inner));
     // The callback is the caller's code: its panic rolls back its commit and nothing else.
     let outcome = caught(body(tx.clone())).await;
-    let pending = tx.seal();
+    let sealed = tx.seal();
     match outcome {
         Ok(Verdict::Commit) => {}
         Ok(Verdict::RollBack) => return Ok(()),
         Err(panic) => return Err(SessionError::CallbackPanicked(panic_text(panic.as_ref()))),
     }
-    if pending {
-        return Err(SessionError::PendingAcquisition);
-    }
+    let documents = sealed.prepare()?;
     // A callback that swallowed a failed read must not commit (spec 10.1).
     inner.health.borrow().check_admitted()?;
-    let assembly = assembly::assemble(&tx).await?;
+    let assembly = assembly::assemble(&tx, documents).await?;
     let stored = match assembly.is_empty() {
         true => None,
         false => Some(store(&inner, assembly).await?),
@@ -66,20 +64,17 @@ async fn store(inner: &Inner, assembly: Assembly) -> Result<(Assembly, Seq), Ses
 
 /// Brings memory to what storage has, and tells everyone.
 fn settle(inner: &Inner, stored: Option<(Assembly, Seq)>) -> Result<(), SessionError> {
-    let adopted = caught_call(|| {
-        let publication = stored.map(|(assembly, seq)| adopt(inner, assembly, seq));
-        inner.evict();
-        publication
-    });
+    let adopted = caught_call(|| stored.map(|(assembly, seq)| adopt(inner, assembly, seq)));
     match adopted {
         Ok(Some(publication)) => inner.publish(&Rc::new(publication)),
         Ok(None) => {}
         Err(panic) => {
             let text = panic_text(panic.as_ref());
             inner.bookkeeping_failed(format!("a committed batch was not adopted: {text}"));
-            inner.health.borrow().check_admitted()?;
+            return inner.health.borrow().check_admitted();
         }
     }
+    inner.evict();
     Ok(())
 }
 

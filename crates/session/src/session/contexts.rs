@@ -38,6 +38,10 @@ impl Contexts {
             Some(other) if other.derived.newest() > kept.derived.newest() => other,
             _ => kept,
         };
+        // What is too large alone would only drive out the others.
+        if further.bytes > CONTEXT_BYTES {
+            return;
+        }
         self.0.push(further);
         let mut bytes = 0;
         let newest_first = self.0.iter().rev();
@@ -67,30 +71,36 @@ impl Session {
         at: Option<EntryId>,
     ) -> LocalBoxFuture<'a, Result<ContextView, SessionError>> {
         Box::pin(async move {
-            if let Some(kept) = self.continued(conversation, at).await? {
-                return Ok(self.0.keep_context(kept));
+            self.health()?;
+            // One read, however many calls it takes: a close meanwhile lets it end.
+            let (_hold, inner) = (self.0.hold(), &self.0);
+            if let Some(kept) = inner.continued(conversation, at).await? {
+                return Ok(inner.keep_context(kept));
             }
             if let Some(entry) = at {
-                let found = self.visible_entry(conversation, entry).await?;
+                let found = inner.storage.visible_entry(conversation, entry);
+                let found = inner.read(found).await?;
                 found.ok_or(Rejection::EntryNotVisible { entry, conversation })?;
             }
-            let kept = self.derived_anew(conversation, at).await?;
-            Ok(self.0.keep_context(kept))
+            let kept = inner.derived_anew(conversation, at).await?;
+            Ok(inner.keep_context(kept))
         })
     }
+}
 
+impl Inner {
     /// The kept derivation brought to the cutoff; `None` where there is none to continue.
     async fn continued(
         &self,
         conversation: ConversationId,
         at: Option<EntryId>,
     ) -> Result<Option<Kept>, SessionError> {
-        let Some(mut kept) = self.0.contexts.borrow_mut().take(conversation) else {
+        let Some(mut kept) = self.contexts.borrow_mut().take(conversation) else {
             return Ok(None);
         };
         let newest = kept.derived.newest();
         if at.is_some() && at < newest {
-            self.0.contexts.borrow_mut().put(kept);
+            self.contexts.borrow_mut().put(kept);
             return Ok(None);
         }
         if at.is_some() && at == newest {
@@ -112,7 +122,8 @@ impl Session {
         at: Option<EntryId>,
     ) -> Result<Kept, SessionError> {
         loop {
-            let marker = self.latest_head_marker(conversation, at).await?;
+            let marker = self.storage.find_latest_head_marker(conversation, at);
+            let marker = self.read(marker).await?;
             let from = marker.as_ref().map(|marker| marker.head);
             let marker = marker.map(|marker| Rc::new(marker.entry));
             let range = self.range(conversation, from, at).await?;
@@ -125,7 +136,7 @@ impl Session {
                     conversation,
                     bytes: weight_of(&range),
                     derived: Derived::new(marker, range),
-                    used: self.0.host.now(),
+                    used: self.host.now(),
                 });
             }
         }
@@ -147,7 +158,8 @@ impl Session {
         let mut range = Vec::new();
         let mut cursor = None;
         loop {
-            let page = self.scan_entries(&query, SCAN_PAGE, cursor.as_ref()).await?;
+            let page = self.storage.scan_entries(&query, SCAN_PAGE, cursor.as_ref());
+            let page = self.read(page).await?;
             range.extend(page.items.into_iter().map(Rc::new));
             match page.next {
                 Some(next) => cursor = Some(next),
@@ -155,9 +167,7 @@ impl Session {
             }
         }
     }
-}
 
-impl Inner {
     fn keep_context(&self, mut kept: Kept) -> ContextView {
         let view = kept.derived.view();
         kept.used = self.host.now();

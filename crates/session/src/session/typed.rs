@@ -36,9 +36,17 @@ impl Inner {
         def: &'static DocDef,
         address: &DocumentAddress,
     ) -> Result<Option<TypedDocument>, SessionError> {
-        let Some(loaded) = self.load_document(address).await? else {
-            return Ok(None);
-        };
+        let loaded = self.load_document(address).await?;
+        loaded.map(|loaded| self.typed(def, address, loaded)).transpose()
+    }
+
+    /// What was loaded, as a definition sees it.
+    pub(crate) fn typed(
+        &self,
+        def: &'static DocDef,
+        address: &DocumentAddress,
+        loaded: CachedDocument,
+    ) -> Result<TypedDocument, SessionError> {
         let (value, stored_as) = match migrated_before(def, &loaded)? {
             Some(seen) => seen,
             None => {
@@ -49,12 +57,12 @@ impl Inner {
                 (value, stored_as)
             }
         };
-        Ok(Some(TypedDocument {
+        Ok(TypedDocument {
             record: loaded.record,
             value,
             deltas_since_base: loaded.deltas_since_base,
             stored_as,
-        }))
+        })
     }
 }
 
@@ -82,17 +90,27 @@ pub(crate) fn read_as(def: &DocDef, stored: u32, value: Json) -> Result<(Json, S
 }
 
 fn reading(def: &DocDef, stored: u32) -> Result<Reading, Rejection> {
-    let kind = || def.kind.into();
-    match (stored, def.migrate) {
-        (stored, _) if stored == def.version => Ok(Reading::AsStored),
-        (stored, _) if stored > def.version => Err(Rejection::DocumentTooNew {
-            kind: kind(),
+    check_not_newer(def, stored)?;
+    match def.migrate {
+        _ if stored == def.version => Ok(Reading::AsStored),
+        Some(migrate) => Ok(Reading::Migrated(migrate)),
+        None => Err(Rejection::MigrationMissing {
+            kind: def.kind.into(),
             stored,
-            defined: def.version,
         }),
-        (stored, None) => Err(Rejection::MigrationMissing { kind: kind(), stored }),
-        (_, Some(migrate)) => Ok(Reading::Migrated(migrate)),
     }
+}
+
+/// A definition does not touch what a newer one wrote (spec 3.6).
+pub(crate) fn check_not_newer(def: &DocDef, stored: u32) -> Result<(), Rejection> {
+    if stored <= def.version {
+        return Ok(());
+    }
+    Err(Rejection::DocumentTooNew {
+        kind: def.kind.into(),
+        stored,
+        defined: def.version,
+    })
 }
 
 fn run_migration(def: &DocDef, migrate: Migrate, stored: u32, value: Json) -> Result<Json, SessionError> {

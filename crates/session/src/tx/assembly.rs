@@ -1,7 +1,7 @@
 //! From a settled callback to one normalized batch (spec 3.4): owners judged on final candidates, submissions resolved,
 //! drafts prepared, documents of finished tasks retired.
 
-use super::documents::OpenDocument;
+use super::documents::SealedDocument;
 use super::forks::StagedCopy;
 use super::{OwnerClaimKind, Tx, TxInner, submissions};
 use crate::documents::{
@@ -145,12 +145,12 @@ fn content_write(document: &PreparedDocument, content: &PreparedContent) -> Stor
 }
 
 /// Prepares a sealed transaction. Any error rolls it back.
-pub(crate) async fn assemble(tx: &Tx) -> Result<Assembly, SessionError> {
+pub(crate) async fn assemble(tx: &Tx, documents: Vec<SealedDocument>) -> Result<Assembly, SessionError> {
     let inner = &tx.0;
     check_owners(tx).await?;
     let submissions = submissions::resolve(inner).await?;
     let tasks = take_tasks(inner);
-    let documents = prepare_documents(inner, &tasks).await?;
+    let documents = prepare_documents(inner, &tasks, documents).await?;
     let mut state = inner.state.borrow_mut();
     Ok(Assembly {
         conversations: std::mem::take(&mut state.conversations),
@@ -204,27 +204,19 @@ fn take_tasks(inner: &TxInner) -> Vec<TaskChange> {
 async fn prepare_documents(
     inner: &TxInner,
     tasks: &[TaskChange],
+    documents: Vec<SealedDocument>,
 ) -> Result<Vec<PreparedDocument>, SessionError> {
     let ended: Vec<TaskId> = tasks
         .iter()
         .filter(|change| !change.after.is_live())
         .map(|change| change.after.id)
         .collect();
-    let (mut open, retired) = {
-        let mut state = inner.state.borrow_mut();
-        (
-            std::mem::take(&mut state.documents),
-            std::mem::take(&mut state.retired),
-        )
-    };
-    for (address, document) in &mut open {
-        if let Scope::Task { task_id } = address.scope {
+    let mut prepared = Vec::with_capacity(documents.len());
+    for mut document in documents {
+        if let Scope::Task { task_id } = document.address.scope {
             document.retire |= ended.contains(&task_id);
         }
-    }
-    let mut prepared = Vec::with_capacity(open.len() + retired.len());
-    for (address, document) in retired.into_iter().chain(open) {
-        let document = prepare_one(address, document)?;
+        let document = prepare_one(document)?;
         if document.content.is_some() || document.retired {
             let (id, fork) = (document.target.id(), document.target.fork());
             let forks = &inner.state.borrow().forks;
@@ -238,15 +230,15 @@ async fn prepare_documents(
     Ok(prepared)
 }
 
-fn prepare_one(address: DocumentAddress, document: OpenDocument) -> Result<PreparedDocument, SessionError> {
-    let OpenDocument {
+fn prepare_one(document: SealedDocument) -> Result<PreparedDocument, SessionError> {
+    let SealedDocument {
+        address,
         def,
         target,
-        change,
+        prepared: Prepared { base, value, ops },
         deltas_since_base,
         retire,
     } = document;
-    let Prepared { base, value, ops } = change.prepare()?;
     let is_base = match (target.requires_base(), ops.is_empty()) {
         (true, _) => Some(true),
         (false, true) => None,

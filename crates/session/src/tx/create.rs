@@ -76,7 +76,11 @@ impl Tx {
             }
         }
         if let Some(hook) = &self.0.session.options.conversation_created {
-            hook.created(self, &record).await?;
+            // Without what the hook adds the conversation is not whole (spec 10.1).
+            if let Err(error) = hook.created(self, &record).await {
+                self.0.state.borrow_mut().failed = Some(error.clone());
+                return Err(error);
+            }
         }
         Ok(record)
     }

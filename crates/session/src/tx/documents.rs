@@ -6,10 +6,12 @@ use crate::documents::{
 };
 use crate::error::{Rejection, SessionError};
 use crate::ids::DocumentId;
-use crate::session::typed::{StoredAs, TypedDocument, definition_code, root};
+use crate::session::typed::{
+    StoredAs, TypedDocument, check_not_newer, check_semantics, definition_code, root,
+};
 use crate::tx::assembly::Target;
 use futures::future::LocalBoxFuture;
-use tidehold_delta::{Change, Draft, Json};
+use tidehold_delta::{Change, Draft, Json, Prepared};
 
 /// One acquired document.
 pub(crate) struct OpenDocument {
@@ -43,6 +45,46 @@ impl OpenDocument {
             deltas_since_base: 0,
             retire: false,
         }
+    }
+}
+
+/// What a settled callback acquired: retired documents first, then the others, each in the order of acquisition.
+pub(crate) struct Sealed {
+    pub pending: bool,
+    pub failed: Option<SessionError>,
+    pub documents: Vec<(DocumentAddress, OpenDocument)>,
+}
+
+/// A document whose draft is dead and whose change is known.
+pub(crate) struct SealedDocument {
+    pub address: DocumentAddress,
+    pub def: &'static DocDef,
+    pub target: Target,
+    pub prepared: Prepared,
+    pub deltas_since_base: u32,
+    pub retire: bool,
+}
+
+impl Sealed {
+    /// Prepares every change, in the turn in which the callback settled (spec 3.4). On an error all are aborted.
+    pub fn prepare(self) -> Result<Vec<SealedDocument>, SessionError> {
+        if self.pending {
+            return Err(SessionError::PendingAcquisition);
+        }
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let prepared = self.documents.into_iter().map(|(address, document)| {
+            Ok(SealedDocument {
+                address,
+                def: document.def,
+                target: document.target,
+                prepared: document.change.prepare()?,
+                deltas_since_base: document.deltas_since_base,
+                retire: document.retire,
+            })
+        });
+        prepared.collect()
     }
 }
 
@@ -103,10 +145,10 @@ impl Tx {
             let _pending = self.pending();
             let _turn = self.0.acquisition.lock().await;
             self.open()?;
+            self.check_owner(address.scope).await?;
             if let Some(open) = self.0.state.borrow().document(&address) {
                 return Ok(open.change.draft());
             }
-            self.check_owner(address.scope).await?;
             let opened = match self.stored(def, &address).await? {
                 Some(opened) => opened,
                 None => self.created(def, &address, initial).await?,
@@ -125,14 +167,22 @@ impl Tx {
         match owner {
             Scope::Session => Ok(()),
             Scope::Conversation { conversation_id } => self.expect_conversation(conversation_id).await,
-            Scope::Task { task_id } => {
-                let task = self.candidate_task(task_id).await?;
-                if task.ok_or(Rejection::MissingTask(task_id))?.is_live() {
-                    Ok(())
-                } else {
-                    Err(Rejection::TaskFinished(task_id).into())
-                }
-            }
+            Scope::Task { task_id } => match self.check_unfinished(owner).await? {
+                Some(()) => Ok(()),
+                None => Err(Rejection::MissingTask(task_id).into()),
+            },
+        }
+    }
+
+    /// A task that this transaction finishes has no documents any more (spec 3.3). `None` for a task that does not exist.
+    async fn check_unfinished(&self, owner: Scope) -> Result<Option<()>, SessionError> {
+        let Scope::Task { task_id } = owner else {
+            return Ok(Some(()));
+        };
+        match self.candidate_task(task_id).await? {
+            Some(task) if !task.is_live() => Err(Rejection::TaskFinished(task_id).into()),
+            Some(_) => Ok(Some(())),
+            None => Ok(None),
         }
     }
 
@@ -149,8 +199,12 @@ impl Tx {
         if let Some(copied) = self.open_copy(def, address).await? {
             return Ok(Some(copied));
         }
-        let stored = self.0.session.typed_document(def, address).await?;
-        Ok(stored.map(|stored| OpenDocument::existing(def, stored)))
+        let loaded = self.0.session.load_document(address).await?;
+        let Some(loaded) = loaded else { return Ok(None) };
+        // No code of a definition runs for a transaction that settled meanwhile.
+        self.open()?;
+        let typed = self.0.session.typed(def, address, loaded)?;
+        Ok(Some(OpenDocument::existing(def, typed)))
     }
 
     async fn created(
@@ -159,6 +213,7 @@ impl Tx {
         address: &DocumentAddress,
         initial: Initial,
     ) -> Result<OpenDocument, SessionError> {
+        self.open()?;
         let value = definition_code(def, move || match initial {
             Initial::Singleton(initial) => initial(),
             Initial::Member(initial, seed) => initial(&seed),
@@ -193,6 +248,7 @@ impl Tx {
     ) -> LocalBoxFuture<'_, Result<Option<Json>, SessionError>> {
         Box::pin(async move {
             self.open()?;
+            self.check_unfinished(address.scope).await?;
             if let Some(open) = self.0.state.borrow().document(&address) {
                 return Ok(open.change.draft().get()?);
             }
@@ -221,18 +277,48 @@ impl Tx {
             let _pending = self.pending();
             let _turn = self.0.acquisition.lock().await;
             self.open()?;
+            self.check_unfinished(address.scope).await?;
             let acquired = self.0.state.borrow_mut().take_document(&address);
             let retired = match acquired {
                 Some(opened) => Some(opened),
-                None => self.stored(def, &address).await?,
+                None => self.as_it_is(def, &address).await?,
             };
             let Some(mut opened) = retired else { return Ok(()) };
-            self.open()?;
-            let mut state = self.0.state.borrow_mut();
-            state.forks.take(&address);
             opened.retire = true;
-            state.retired.push((address, opened));
+            self.0.state.borrow_mut().retired.push((address, opened));
             Ok(())
         })
+    }
+
+    /// The incarnation at an address that nobody acquired, for its end: not migrated, so that nothing but the end is written.
+    /// A fork's copy is forgotten.
+    async fn as_it_is(
+        &self,
+        def: &'static DocDef,
+        address: &DocumentAddress,
+    ) -> Result<Option<OpenDocument>, SessionError> {
+        {
+            let mut state = self.0.state.borrow_mut();
+            if state.is_retired(address) {
+                return Ok(None);
+            }
+            if state.forks.take(address).is_some() {
+                state.freed.push(address.clone());
+                return Ok(None);
+            }
+        }
+        let Some(loaded) = self.0.session.load_document(address).await? else {
+            return Ok(None);
+        };
+        self.open()?;
+        check_semantics(def, &loaded.record)?;
+        check_not_newer(def, loaded.version)?;
+        Ok(Some(OpenDocument {
+            def,
+            target: Target::Existing(loaded.record),
+            change: Change::begin(loaded.value),
+            deltas_since_base: loaded.deltas_since_base,
+            retire: true,
+        }))
     }
 }

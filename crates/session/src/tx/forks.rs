@@ -47,10 +47,9 @@ impl Forks {
     }
 
     /// Takes the copy from its address.
-    pub fn take(&mut self, address: &DocumentAddress) {
-        if let Some(at) = self.at(address) {
-            self.copies.remove(at);
-        }
+    pub fn take(&mut self, address: &DocumentAddress) -> Option<StagedCopy> {
+        let at = self.at(address)?;
+        Some(self.copies.remove(at))
     }
 
     /// Takes the copies that are left.
@@ -212,6 +211,7 @@ impl Tx {
         let stored = session.read(session.storage.document(source, at)).await?;
         let gone = || session.fail(StorageError::Corrupt(format!("document {source} is gone")));
         let stored = stored.ok_or_else(gone)?;
+        self.open()?;
         check_semantics(def, &stored.record)?;
         let (value, _) = read_as(def, stored.version, stored.value)?;
         Ok(Some(OpenDocument::new(def, create, value)))

@@ -32,6 +32,8 @@ pub(super) struct Disk<F> {
     names_changed: Cell<bool>,
     /// Whether `main.jsonl` may have grown since it was flushed.
     main_grew: Cell<bool>,
+    /// How flushing `main.jsonl` failed, once it did.
+    main_lost: RefCell<Option<FsError>>,
 }
 
 impl<F: FileSystem> Disk<F> {
@@ -44,6 +46,7 @@ impl<F: FileSystem> Disk<F> {
             replacements: RefCell::default(),
             names_changed: Cell::new(false),
             main_grew: Cell::new(false),
+            main_lost: RefCell::default(),
         }
     }
 
@@ -87,7 +90,14 @@ impl<F: FileSystem> Disk<F> {
         if self.fsync == Fsync::Off || !self.main_grew.get() {
             return Ok(());
         }
-        self.fs.sync(MAIN).await?;
+        // The system may drop what it could not write and call the next flush a success: nothing is certain any more.
+        if let Some(error) = &*self.main_lost.borrow() {
+            return Err(error.clone());
+        }
+        if let Err(error) = self.fs.sync(MAIN).await {
+            self.main_lost.replace(Some(error.clone()));
+            return Err(error);
+        }
         self.flush_names().await?;
         self.main_grew.set(false);
         Ok(())

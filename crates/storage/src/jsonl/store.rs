@@ -111,7 +111,10 @@ impl<F: FileSystem> JsonlStorage<F> {
         if position == Position::First {
             self.reservation.written(up_to);
         }
+        // Abandoned, a rename may still come, over what a later commit appends to.
+        let reclaiming = self.health.writing();
         reclaim(&self.disk, &self.deferred, prepared.obsolete).await;
+        reclaiming.end(Ok(()))?;
         Ok(seq)
     }
 

@@ -110,16 +110,4 @@ impl Writes {
             }
         }
     }
-
-    /// The first `count` statements alone.
-    pub fn first(&self, count: usize) -> Self {
-        let mut first = Self {
-            text: self.text.clone(),
-            ..Self::default()
-        };
-        for (statement, cells) in self.steps().take(count) {
-            first.push(statement, cells);
-        }
-        first
-    }
 }

@@ -70,7 +70,12 @@ static REFUSED: Statement = Statement {
 
 /// Runs the first `count` statements and then one that the engine refuses, in one transaction.
 pub fn apply_and_fail(driver: &NativeDriver, writes: &Writes, count: usize) -> SqlError {
-    let mut broken = writes.first(count);
+    // The same buffer, so that the cells mean the same.
+    let mut broken = Writes::default();
+    broken.text(writes.buffer());
+    for (statement, cells) in writes.steps().take(count) {
+        broken.push(statement, cells);
+    }
     broken.push(&REFUSED, &[]);
     driver.apply(&broken).expect_err("the last statement is refused")
 }

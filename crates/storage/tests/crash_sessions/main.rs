@@ -40,20 +40,49 @@ fn with_session<T: 'static>(storage: Rc<dyn Storage>, test: impl AsyncFnOnce(Ses
         .expect("the test must not wait for ever")
 }
 
-/// Plays commits from `from` on until one fails, and returns how many succeeded.
-fn play(storage: Rc<dyn Storage>, scenario: &Rc<Scenario>, from: usize) -> (usize, Option<SessionError>) {
+/// How far a scenario got.
+struct Played {
+    /// Whether the root conversation was acknowledged, or was there.
+    begun: bool,
+    /// Commits acknowledged after that.
+    commits: usize,
+    failed: Option<SessionError>,
+}
+
+/// Plays commits from `from` on until one fails.
+fn play(storage: Rc<dyn Storage>, scenario: &Rc<Scenario>, from: usize) -> Played {
     let scenario = Rc::clone(scenario);
     with_session(storage, async move |session| {
+        let mut played = Played {
+            begun: false,
+            commits: 0,
+            failed: None,
+        };
         if let Err(error) = world::begin(&session).await {
-            return (0, Some(error));
+            played.failed = Some(error);
+            return played;
         }
-        for (played, commit) in scenario.commits[from..].iter().enumerate() {
+        played.begun = true;
+        for commit in &scenario.commits[from..] {
             if let Err(error) = world::play(&session, commit).await {
-                return (played, Some(error));
+                played.failed = Some(error);
+                return played;
             }
+            played.commits += 1;
         }
-        (scenario.commits.len() - from, None)
+        played
     })
+}
+
+/// What a recovery leaves can be played to its end.
+fn finish(site: &dyn CrashSite, scenario: &Rc<Scenario>, from: usize) {
+    let Played { commits, failed, .. } = play(site.open().unwrap(), scenario, from);
+    assert!(failed.is_none(), "{commits} commits after {from}: {failed:?}");
+    assert_eq!(
+        observed(site),
+        scenario.states[COMMITS].lines(),
+        "after the recovery"
+    );
 }
 
 fn observed(site: &dyn CrashSite) -> Vec<String> {
@@ -82,37 +111,35 @@ fn strike(site: &dyn CrashSite, scenario: &Rc<Scenario>, seed: u64, point: u64) 
         then,
     };
     site.arm(Some(blow));
-    let (acknowledged, failed) = match site.open() {
+    let struck = match site.open() {
         Ok(storage) => play(storage, scenario, 0),
-        Err(error) => (0, Some(SessionError::Storage(Rc::new(error)))),
+        Err(error) => Played {
+            begun: false,
+            commits: 0,
+            failed: Some(SessionError::Storage(Rc::new(error))),
+        },
     };
     assert!(site.has_struck(), "the scenario has no call {point}");
-    if let Some(error) = &failed {
+    if let Some(error) = &struck.failed {
         assert!(error.is_fatal(), "{error}");
     }
     site.restart();
     let found = observed(site);
+    // Without the root there is nothing but the line of the session's document.
     if found.len() == 1 {
-        // Not even the first commit, which only creates the root.
-        assert_eq!((acknowledged, failed.is_some()), (0, true));
-        let (played, failed) = play(site.open().unwrap(), scenario, 0);
-        assert!(failed.is_none(), "after {played} commits: {failed:?}");
-    } else {
-        // What was acknowledged, and the commit under way wholly or not at all.
-        let under_way = usize::from(failed.is_some() && acknowledged < scenario.commits.len());
-        let kept = (acknowledged..=acknowledged + under_way)
-            .rev()
-            .find(|kept| scenario.states[*kept].lines() == found);
-        let kept =
-            kept.unwrap_or_else(|| panic!("{acknowledged} commits were acknowledged, found: {found:#?}"));
-        let (played, failed) = play(site.open().unwrap(), scenario, kept);
-        assert!(failed.is_none(), "{played} commits after {kept}: {failed:?}");
+        assert!(
+            !struck.begun && struck.failed.is_some(),
+            "the root was acknowledged"
+        );
+        return finish(site, scenario, 0);
     }
-    assert_eq!(
-        observed(site),
-        scenario.states[COMMITS].lines(),
-        "after the recovery"
-    );
+    // What was acknowledged, and the commit under way wholly or not at all.
+    let acknowledged = struck.commits;
+    let under_way = usize::from(struck.failed.is_some() && struck.begun && acknowledged < COMMITS);
+    let mut possible = (acknowledged..=acknowledged + under_way).rev();
+    let kept = possible.find(|kept| scenario.states[*kept].lines() == found);
+    let kept = kept.unwrap_or_else(|| panic!("{acknowledged} commits were acknowledged, found: {found:#?}"));
+    finish(site, scenario, kept);
 }
 
 /// Strikes every call of so many seeds that there are enough cases.
@@ -136,7 +163,7 @@ fn strike_all(test: &str, site: &dyn CrashSite, usual: u64) {
         seeds += 1;
         let scenario = made(seeds);
         site.wipe(seeds);
-        let (_, failed) = play(site.open().unwrap(), &scenario, 0);
+        let Played { failed, .. } = play(site.open().unwrap(), &scenario, 0);
         assert!(failed.is_none(), "seed {seeds} without a crash: {failed:?}");
         let points = site.calls();
         for point in 0..points {

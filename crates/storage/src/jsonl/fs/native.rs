@@ -75,12 +75,18 @@ impl NativeFs {
         if self.directory.is_dir() {
             return Ok(());
         }
+        // A new directory survives when its name does, which is in the one above, which may be new as well.
+        let above = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+        let new: Vec<&Path> = self.directory.ancestors().take_while(above).collect();
         fs::create_dir_all(&self.directory)?;
-        match self.directory.parent() {
-            Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new(".")),
-            Some(parent) => sync_directory(parent),
-            None => Ok(()),
+        for directory in new {
+            match directory.parent() {
+                Some(parent) if parent.as_os_str().is_empty() => sync_directory(Path::new("."))?,
+                Some(parent) => sync_directory(parent)?,
+                None => {}
+            }
         }
+        Ok(())
     }
 }
 

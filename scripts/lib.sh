@@ -33,6 +33,8 @@ release_environment() {
   wasm_environment
   # A panic's place costs a string and an argument at every call that may panic; its message says enough in production.
   RUSTFLAGS+=" -Zlocation-detail=none"
+  # Derived `Debug` writes the names of types and variants alone: no message that a client reads needs more.
+  RUSTFLAGS+=" -Zfmt-debug=shallow"
   export CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
 }
 

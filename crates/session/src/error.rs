@@ -101,7 +101,7 @@ pub enum Rejection {
     MigrationMissing { kind: Text, stored: u32 },
     #[error("document {kind} cannot be migrated from version {stored}: {reason}")]
     MigrationFailed { kind: Text, stored: u32, reason: String },
-    /// What `initial` or `migrate` answered.
+    /// What `initial` or `migrate` answered, or an edit left.
     #[error(
         "document {kind} is no strict JSON object of at most {} levels",
         tidehold_delta::MAX_DEPTH

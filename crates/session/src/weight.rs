@@ -21,7 +21,9 @@ pub(crate) fn of_write(write: &StorageWrite) -> usize {
         StorageWrite::Entry(entry) => of_entry(entry),
         StorageWrite::Task(task) => of_task(task),
         StorageWrite::Submission(submission) => of_submission(submission),
-        StorageWrite::DocumentCreate { value, .. } => RECORD + value.encoded_len(),
+        StorageWrite::DocumentCreate { record, value, .. } => {
+            RECORD + record.kind.len() + record.key.as_ref().map_or(0, |key| key.len()) + value.encoded_len()
+        }
         StorageWrite::DocumentChange { content, .. } => RECORD + of_content(content),
     }
 }
@@ -36,9 +38,13 @@ fn of_content(content: &DocumentContent) -> usize {
 /// Encoded bytes of an entry, about.
 pub(crate) fn of_entry(entry: &EntryRecord) -> usize {
     let EntryRecord {
-        model, data, edits, ..
+        kind,
+        model,
+        data,
+        edits,
+        ..
     } = entry;
-    RECORD + of_carried(model.as_deref(), data.as_ref(), edits.as_deref())
+    RECORD + kind.len() + of_carried(model.as_deref(), data.as_ref(), edits.as_deref())
 }
 
 /// Encoded bytes of what an entry carries, recorded or drafted, about.

@@ -307,3 +307,67 @@ fn a_retention_that_panics_is_reported_and_loses_no_publication() {
     );
     assert_eq!(reports.borrow().len(), 2);
 }
+
+#[test]
+fn a_document_stays_an_object() {
+    open(async |session| {
+        root(&session).await;
+        change(&session, async |tx| tx.doc(&NOTES, ROOT).await.map(drop)).await;
+        for root in [Json::Null, json!([1]), Json::from("text")] {
+            let edited = session
+                .commit(async move |tx: Tx| {
+                    tx.doc(&NOTES, ROOT).await?.set(root)?;
+                    Ok::<_, SessionError>(())
+                })
+                .await;
+            assert!(
+                matches!(
+                    edited,
+                    Err(SessionError::Rejected(Rejection::DocumentRoot { .. }))
+                ),
+                "{edited:?}"
+            );
+        }
+        assert_eq!(
+            session.snapshot(&NOTES, ROOT).await.unwrap(),
+            Some(Json::empty_object())
+        );
+    });
+}
+
+#[test]
+fn the_root_is_created_once_and_a_head_points_back() {
+    open(async |session| {
+        root(&session).await;
+        let again = session
+            .commit(async |tx: Tx| tx.create_root().await.map(drop))
+            .await;
+        assert!(
+            matches!(
+                again,
+                Err(SessionError::Rejected(Rejection::ConversationExists(ROOT)))
+            ),
+            "{again:?}"
+        );
+        let ahead = session
+            .commit(async |tx: Tx| {
+                let mut draft = entry("a");
+                draft.head = Some(tidehold_session::records::DraftHead::Entry(
+                    tidehold_session::ids::EntryId(9_999),
+                ));
+                tx.append_entry(ROOT, draft).await.map(drop)
+            })
+            .await;
+        assert!(
+            matches!(
+                ahead,
+                Err(SessionError::Rejected(Rejection::EntryNotVisible { .. }))
+            ),
+            "{ahead:?}"
+        );
+        change(&session, async |tx| {
+            tx.append_entry(ROOT, entry("b")).await.map(drop)
+        })
+        .await;
+    });
+}

@@ -29,7 +29,46 @@ fn the_directory_comes_with_the_first_commit() {
     assert!(!scratch.path().join("deep").exists());
     now(storage.commit(&[conv(1)])).unwrap();
     assert!(path.join("main.jsonl").exists());
+    drop(storage);
     assert_eq!(now(open(&path, Fsync::On).head()), Ok(Some(Seq(1))));
+}
+
+#[test]
+fn a_directory_is_one_storages_at_a_time() {
+    let scratch = Scratch::new();
+    let refused = |path: &Path| {
+        let second = now(JsonlStorage::open(
+            NativeFs::new(path),
+            options(Fsync::Off, "test"),
+        ));
+        match second {
+            Err(JsonlOpenError::FileSystem(error)) => {
+                assert_eq!(
+                    (error.operation, error.file.as_str()),
+                    ("list", path.to_str().unwrap())
+                );
+                assert!(
+                    error.reason.contains("another storage has this directory open"),
+                    "{error}"
+                );
+            }
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("opened twice"),
+        }
+    };
+    let storage = open(scratch.path(), Fsync::Off);
+    refused(scratch.path());
+    now(storage.commit(&[conv(1)])).unwrap();
+    refused(scratch.path());
+    now(storage.close()).unwrap();
+    let storage = open(scratch.path(), Fsync::Off);
+    // Two that both saw no directory: the second finds it taken when it would make it.
+    let absent = scratch.path().join("absent");
+    let (one, two) = (open(&absent, Fsync::Off), open(&absent, Fsync::Off));
+    now(one.commit(&[conv(1)])).unwrap();
+    assert!(now(two.commit(&[conv(1)])).is_err());
+    drop(storage);
+    drop(open(scratch.path(), Fsync::Off));
 }
 
 /// A descriptor follows its file, not its name.

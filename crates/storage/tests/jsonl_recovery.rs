@@ -396,3 +396,20 @@ fn an_open_that_fails_below_reports_it_and_the_next_one_succeeds() {
     }
     assert_eq!(failed, 2 * calls);
 }
+
+/// What one crashed commit can leave goes; what many commits left is nobody's to delete.
+#[test]
+fn sidecars_of_several_commits_without_their_main_file_are_corruption() {
+    let (fs, storage) = opened_after_first(Fsync::Off);
+    commit(&storage, &second()).unwrap();
+    for main in [None, Some(&b""[..]), Some(&br#"{"format":1,"ty"#[..])] {
+        let fs = fs.copy();
+        match main {
+            None => now(tidehold_storage::jsonl::FileSystem::remove(&fs, "main.jsonl")).unwrap(),
+            Some(torn) => fs.put("main.jsonl", torn),
+        }
+        let Corruption { file, damage, .. } = corruption(&fs);
+        assert!(SIDECARS.contains(&file.as_str()), "{file}");
+        assert_eq!(damage, Damage::Headless { commit: 2 });
+    }
+}

@@ -61,7 +61,8 @@ impl Contexts {
 
 impl Session {
     /// The context of a conversation, as of a visible entry or of now. A read after an append reads and derives only what
-    /// was appended.
+    /// was appended, while the entries of the context together stay below [`CONTEXT_BYTES`]; a longer one is derived anew each
+    /// time.
     ///
     /// # Errors
     /// [`Rejection::EntryNotVisible`].

@@ -136,13 +136,21 @@ pub(crate) fn check_semantics(def: &DocDef, record: &DocumentRecord) -> Result<(
 
 /// What `initial` or `migrate` answered, as the root of a document.
 pub(crate) fn root(def: &DocDef, value: Json) -> Result<Json, SessionError> {
-    if value.as_object().is_some() && value.is_finite() && !value.deeper_than(MAX_DEPTH) {
-        return Ok(value);
+    match value.is_finite() && !value.deeper_than(MAX_DEPTH) {
+        true => object(def, value),
+        false => object(def, Json::Null),
     }
-    Err(Rejection::DocumentRoot {
-        kind: def.kind.into(),
+}
+
+/// A document is an object at its root: `null` there means that it was retired.
+pub(crate) fn object(def: &DocDef, value: Json) -> Result<Json, SessionError> {
+    match value {
+        Json::Object(_) => Ok(value),
+        _ => Err(Rejection::DocumentRoot {
+            kind: def.kind.into(),
+        }
+        .into()),
     }
-    .into())
 }
 
 /// Runs code of a definition: its panic is an error of the call that needed it (spec 10.1).

@@ -12,7 +12,7 @@ use crate::ids::{DocumentId, TaskId};
 use crate::limits::SCAN_PAGE;
 use crate::publication::TaskChange;
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord};
-use crate::session::typed::definition_code;
+use crate::session::typed::{definition_code, object};
 use crate::storage::{DocumentContent, DocumentQuery, StorageWrite};
 use std::rc::Rc;
 use tidehold_delta::{Json, Op, Prepared};
@@ -239,6 +239,7 @@ fn prepare_one(document: SealedDocument) -> Result<PreparedDocument, SessionErro
         deltas_since_base,
         retire,
     } = document;
+    let value = object(def, value)?;
     let is_base = match (target.requires_base(), ops.is_empty()) {
         (true, _) => Some(true),
         (false, true) => None,

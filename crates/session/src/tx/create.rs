@@ -32,9 +32,16 @@ impl Tx {
         })
     }
 
-    /// The root conversation under its reserved id. The caller knows that it does not exist.
+    /// The root conversation under its reserved id.
+    ///
+    /// # Errors
+    /// [`Rejection::ConversationExists`].
     pub fn create_root<'a>(&'a self) -> LocalBoxFuture<'a, Result<ConversationRecord, SessionError>> {
         Box::pin(async move {
+            self.open()?;
+            if self.has_conversation(ROOT_CONVERSATION_ID).await? {
+                return Err(Rejection::ConversationExists(ROOT_CONVERSATION_ID).into());
+            }
             self.insert_conversation(ROOT_CONVERSATION_ID, None, ConversationOwnership::Ownerless)
                 .await
         })
@@ -103,6 +110,13 @@ impl Tx {
                 head,
                 edits,
             } = draft;
+            if let Some(DraftHead::Entry(entry)) = head
+                && entry > id
+            {
+                // It would reach back to whatever gets this id one day.
+                let conversation = conversation_id;
+                return Err(Rejection::EntryNotVisible { entry, conversation }.into());
+            }
             let head = head.map(|head| match head {
                 DraftHead::Itself => id,
                 DraftHead::Entry(entry) => entry,
@@ -311,20 +325,25 @@ impl Tx {
     }
 
     pub(super) async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {
+        match self.has_conversation(id).await? {
+            true => Ok(()),
+            false => Err(Rejection::MissingConversation(id).into()),
+        }
+    }
+
+    async fn has_conversation(&self, id: ConversationId) -> Result<bool, SessionError> {
         let session = &self.0.session;
         let is_staged = || {
             let state = self.0.state.borrow();
             state.conversations.iter().any(|record| record.id == id)
         };
         if session.known.borrow().has_conversation(id) || is_staged() {
-            return Ok(());
+            return Ok(true);
         }
-        match session.read(session.storage.conversation(id)).await? {
-            Some(_) => {
-                session.known.borrow_mut().found(id);
-                Ok(())
-            }
-            None => Err(Rejection::MissingConversation(id).into()),
+        let found = session.read(session.storage.conversation(id)).await?.is_some();
+        if found {
+            session.known.borrow_mut().found(id);
         }
+        Ok(found)
     }
 }

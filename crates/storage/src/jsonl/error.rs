@@ -31,6 +31,9 @@ pub enum Damage {
     Contradiction(String),
     #[error("a record of commit {unconfirmed}, which no marker lists, precedes one of commit {confirmed}")]
     Unconfirmed { unconfirmed: u64, confirmed: u64 },
+    /// `main.jsonl` is missing or empty where it cannot be by any crash.
+    #[error("a record of commit {commit}, while main.jsonl lists no commit")]
+    Headless { commit: u64 },
     #[error("the record of commit {commit} is missing")]
     Missing { commit: u64 },
 }

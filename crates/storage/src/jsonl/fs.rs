@@ -11,7 +11,7 @@ use futures::future::LocalBoxFuture;
 #[error("{operation} {file}: {reason}")]
 pub struct FsError {
     pub operation: &'static str,
-    /// Name inside the directory; empty for the directory itself.
+    /// Name inside the directory, or that of the directory itself.
     pub file: String,
     pub reason: String,
 }

@@ -25,5 +25,10 @@ pub(super) async fn persist<F: FileSystem>(
     }
     let written = prepared.sidecars.iter().map(|(sidecar, _)| *sidecar);
     disk.flush_sidecars(written).await?;
-    disk.append_main(&prepared.marker).await
+    disk.append_main(&prepared.marker).await?;
+    // From here on sidecars without a `main.jsonl` are a damage, whatever power is lost.
+    match position {
+        Position::First => disk.flush_main().await,
+        Position::Later => Ok(()),
+    }
 }

@@ -4,7 +4,7 @@ use super::state::{Document, State};
 use crate::cursor::{PageRequest, Scan};
 use crate::replay::{Replay, missing_base, no_history};
 use tidehold_session::documents::{DocumentAddress, DocumentRecord, Point};
-use tidehold_session::ids::DocumentId;
+use tidehold_session::ids::{DocumentId, Seq};
 use tidehold_session::storage::{
     Cursor, DocumentContent, DocumentQuery, Page, ScanOrder, StorageError, StoredDocument,
 };
@@ -55,11 +55,14 @@ pub(super) fn load(state: &State, id: DocumentId, at: Point) -> Result<Option<St
 }
 
 fn materialize(document: &Document, at: Point) -> Result<StoredDocument, StorageError> {
+    let is_later = |seq: Seq| matches!(at, Point::At(last) if seq > last);
+    let until = document.revisions.partition_point(|(seq, _)| !is_later(*seq));
+    let revisions = document.revisions.get(..until).unwrap_or_default();
+    let is_base = |(_, content): &(Seq, DocumentContent)| matches!(content, DocumentContent::Base { .. });
+    // What a later base replaces is not replayed.
+    let newest_base = revisions.iter().rposition(is_base).unwrap_or(0);
     let mut replay = None;
-    for (seq, content) in &document.revisions {
-        if matches!(at, Point::At(last) if *seq > last) {
-            break;
-        }
+    for (_, content) in revisions.iter().skip(newest_base) {
         match (content, &mut replay) {
             (DocumentContent::Base { version, value }, replay) => {
                 *replay = Some(Replay::from_base(*version, value.clone()));

@@ -2,7 +2,7 @@
 
 use super::{FileSystem, FsError, FsFuture};
 use std::cell::RefCell;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub struct NativeFs {
     /// The most recently used last. A descriptor follows its file and not its name, so whatever gives a name another
     /// file drops the descriptor first: an append would otherwise go to a file that nobody finds again.
     open: RefCell<Vec<(String, File)>>,
+    /// Keeps others out of the directory while this has it open: two that append to one history would ruin it.
+    lock: RefCell<Option<File>>,
 }
 
 impl NativeFs {
@@ -23,7 +25,13 @@ impl NativeFs {
         Self {
             directory: directory.into(),
             open: RefCell::default(),
+            lock: RefCell::default(),
         }
+    }
+
+    /// For errors that concern no file of it.
+    fn name(&self) -> &str {
+        self.directory.to_str().unwrap_or("the directory")
     }
 
     fn path(&self, file: &str) -> PathBuf {
@@ -55,11 +63,32 @@ impl NativeFs {
         Ok(done)
     }
 
+    /// Takes the directory for itself. The lock ends with this value, and with the process however that ends.
+    fn occupy(&self) -> io::Result<()> {
+        let mut lock = self.lock.borrow_mut();
+        if lock.is_some() || cfg!(not(unix)) {
+            return Ok(());
+        }
+        let directory = File::open(&self.directory)?;
+        match directory.try_lock() {
+            Ok(()) => {
+                *lock = Some(directory);
+                Ok(())
+            }
+            Err(TryLockError::WouldBlock) => {
+                let reason = "another storage has this directory open; close it first";
+                Err(io::Error::new(ErrorKind::ResourceBusy, reason))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
     fn names(&self) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(&self.directory) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
+        self.occupy()?;
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry?;
@@ -73,7 +102,7 @@ impl NativeFs {
 
     fn create(&self) -> io::Result<()> {
         if self.directory.is_dir() {
-            return Ok(());
+            return self.occupy();
         }
         // A new directory survives when its name does, which is in the one above, which may be new as well.
         let above = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
@@ -86,7 +115,7 @@ impl NativeFs {
                 None => {}
             }
         }
-        Ok(())
+        self.occupy()
     }
 }
 
@@ -115,11 +144,11 @@ fn run<'a, T: 'a>(
 
 impl FileSystem for NativeFs {
     fn create_dir(&self) -> FsFuture<'_, ()> {
-        run("create", "", || self.create())
+        run("create", self.name(), || self.create())
     }
 
     fn list(&self) -> FsFuture<'_, Vec<String>> {
-        run("list", "", || self.names())
+        run("list", self.name(), || self.names())
     }
 
     fn read<'a>(&'a self, file: &'a str) -> FsFuture<'a, Option<Vec<u8>>> {
@@ -175,5 +204,6 @@ impl FileSystem for NativeFs {
 
     fn release(&self) {
         self.open.borrow_mut().clear();
+        self.lock.take();
     }
 }

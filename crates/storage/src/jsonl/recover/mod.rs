@@ -47,6 +47,9 @@ pub(super) async fn recover<F: FileSystem>(
             false => None,
         };
         let checked = sidecar::check(sidecar, ledger.get(&sidecar), content)?;
+        if main.commits.is_empty() {
+            checked.check_headless(sidecar)?;
+        }
         found.insert(sidecar, checked);
     }
     let incarnation = main.incarnation.clone();

@@ -10,10 +10,15 @@ use std::rc::Rc;
 use tidehold_delta::Json;
 use tidehold_session::records::TaskRecord;
 
+/// The sequence number of a storage's first commit.
+const FIRST_SEQ: u64 = 1;
+
 /// What a sidecar holds.
 pub(super) struct Checked {
     /// The needed records, by their commit.
     pub(super) payloads: HashMap<u64, Payload>,
+    /// The commit of the last complete record, listed or not.
+    last: Option<u64>,
     /// Of a file that exists.
     content: Option<Vec<u8>>,
     /// Bytes before are superseded.
@@ -28,6 +33,14 @@ pub(super) enum Payload {
 }
 
 impl Checked {
+    /// Without any marker only the first commit can have left a record: whatever is younger had `main.jsonl` confirmed before.
+    pub(super) fn check_headless(&self, sidecar: Sidecar) -> Result<(), JsonlOpenError> {
+        match self.last {
+            Some(commit) if commit > FIRST_SEQ => Err(at(&sidecar.file(), 1, Damage::Headless { commit })),
+            _ => Ok(()),
+        }
+    }
+
     /// Where a tail begins that no marker confirms; 0 when no record of a file is confirmed.
     pub(super) fn cut(&self) -> Option<usize> {
         let length = self.content.as_ref()?.len();
@@ -75,12 +88,14 @@ pub(super) fn check(
             }
         }
     }
+    let last = comparison.before;
     let line = comparison.unconfirmed.map_or(count + 1, |(line, _)| line);
     comparison
         .skip_to(u64::MAX)
         .map_err(|damage| at(&file, line, damage))?;
     Ok(Checked {
         payloads,
+        last,
         content,
         needed_from: needed_from.unwrap_or(confirmed_to),
         confirmed_to,

@@ -1,5 +1,6 @@
 // The floor: a Durable Object without any kernel that makes the same three writes a commit. It has the kernel's tables
-// and indexes for them, uses the kernel's statements (both come with the workload) and reads nothing back.
+// and indexes for them, uses the kernel's statements (both come with the workload) and reads nothing back. With
+// `transaction` the three are one, as the kernel's are; the floor does without.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -7,8 +8,9 @@ const [CONVERSATION, TASK, DOCUMENT] = [1, 2, 3];
 
 export class RawObject extends DurableObject {
   async fetch(request) {
-    const { workload, commits, warmup, sync } = await request.json();
+    const { workload, commits, warmup, sync, transaction } = await request.json();
     this.open(workload);
+    this.transaction = transaction;
     await this.commits(0, warmup, sync);
     const rows = this.rows;
     const start = Date.now();
@@ -44,7 +46,8 @@ export class RawObject extends DurableObject {
 
   async commits(first, count, sync) {
     for (let step = first; step < first + count; step += 1) {
-      this.commit(step);
+      if (this.transaction) this.ctx.storage.transactionSync(() => this.commit(step));
+      else this.commit(step);
       if (sync) await this.ctx.storage.sync();
     }
   }

@@ -21,25 +21,30 @@ export async function measure({ kernel, raw }, options) {
       name,
       async (repetition) => {
         const run = { commits, warmup: WARMUP, sync, ...more };
-        const done = await ask(`commits ${mode} ${repetition}`, "/commits", run);
+        const done = await ask(`${name} ${mode} ${repetition}`, "/commits", run);
         rows[name] = done.rows / commits;
         return (done.milliseconds * 1000) / commits;
       },
     ];
-    const times = await interleaved(options.repetitions, [side("raw", raw, { workload }), side("kernel", kernel, {})]);
+    const times = await interleaved(options.repetitions, [
+      side("raw", raw, { workload }),
+      side("transaction", raw, { workload, transaction: true }),
+      side("kernel", kernel, {}),
+    ]);
     results.push({ mode, commits, ...times, ratio: ratio(times.kernel, times.raw) });
   }
   return { rows, results };
 }
 
 export function report({ rows, results }) {
-  const lines = results.map(({ mode, kernel, raw, ratio }) => [
+  const lines = results.map(({ mode, kernel, raw, transaction, ratio }) => [
     mode,
-    ...[kernel.min, kernel.median, raw.min, raw.median].map(micro),
+    ...[kernel, raw, transaction].flatMap(({ min, median }) => [min, median]).map(micro),
     times(ratio.mins),
     times(ratio.medians),
   ]);
-  const head = ["µs", "kernel min", "median", "raw min", "median", "kernel/raw mins", "medians"];
+  const transaction = ["raw in a transaction", "median"];
+  const head = ["µs", "kernel min", "median", "raw min", "median", ...transaction, "kernel/raw mins", "medians"];
   return `${table(head, lines)}\nRows billed per commit: kernel ${rows.kernel.toFixed(2)}, raw ${rows.raw.toFixed(2)}`;
 }
 

@@ -8,10 +8,10 @@ const LARGE = 8_137;
 
 /** `commits` of each side so that a run takes some hundred milliseconds at most. */
 const CASES = [
-  { edit: "field", rows: SMALL, commits: { kernel: 400, chord: 400 } },
-  { edit: "field", rows: LARGE, commits: { kernel: 400, chord: 20 } },
-  { edit: "shift", rows: SMALL, commits: { kernel: 400, chord: 400 } },
-  { edit: "shift", rows: LARGE, commits: { kernel: 400, chord: 20 } },
+  { edit: "field", rows: SMALL, commits: { kernel: 500, chord: 500 } },
+  { edit: "field", rows: LARGE, commits: { kernel: 500, chord: 20 } },
+  { edit: "shift", rows: SMALL, commits: { kernel: 500, chord: 500 } },
+  { edit: "shift", rows: LARGE, commits: { kernel: 500, chord: 20 } },
   { edit: "text", rows: 0, commits: { kernel: 100, chord: 100 } },
 ];
 

@@ -26,6 +26,17 @@ pub struct Run {
     sync: bool,
 }
 
+impl Run {
+    /// The same with another number of commits.
+    pub fn of(self, commits: u64) -> Self {
+        Self {
+            commits,
+            warmup: None,
+            ..self
+        }
+    }
+}
+
 /// How it went.
 #[derive(Serialize)]
 pub struct Report {

@@ -151,6 +151,7 @@ fn a_torn_tail_is_cut_on_disk() {
         scratch.path().join("doc-2.jsonl"),
     );
     let whole = (std::fs::read(&main).unwrap(), std::fs::read(&sidecar).unwrap());
+    drop(storage);
     for (path, content) in [(&main, &whole.0), (&sidecar, &whole.1)] {
         std::fs::write(path, [&content[..], "{\"é".as_bytes()].concat()).unwrap();
     }

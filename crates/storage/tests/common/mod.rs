@@ -15,7 +15,7 @@ use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::conformance::StorageFactory;
 use tidehold_storage::jsonl::fs::memory::MemoryFs;
 use tidehold_storage::jsonl::fs::native::NativeFs;
-use tidehold_storage::jsonl::{Fsync, JsonlOptions, JsonlStorage};
+use tidehold_storage::jsonl::{FileSystem, Fsync, JsonlOptions, JsonlStorage};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
 use tidehold_storage::sql::statements::{Bill, Statement};
 use tidehold_storage::sql::{SqlDriver, SqlError, Writes};
@@ -211,12 +211,14 @@ impl StorageFactory for JsonlMemory {
     }
 }
 
-/// JSONL in a directory per storage.
+/// JSONL in a directory per storage. A reopened storage follows one whose process is gone: it was not closed, but what it held
+/// of the directory is free.
 pub struct JsonlFiles {
     scratch: Scratch,
     fsync: Fsync,
     opened: Cell<u32>,
     path: RefCell<PathBuf>,
+    last: RefCell<Option<Rc<JsonlStorage<NativeFs>>>>,
 }
 
 impl JsonlFiles {
@@ -226,14 +228,20 @@ impl JsonlFiles {
             fsync,
             opened: Cell::new(0),
             path: RefCell::default(),
+            last: RefCell::default(),
         }
     }
 
     async fn open(&self) -> Result<Rc<dyn Storage>, StorageError> {
         self.opened.set(self.opened.get() + 1);
+        if let Some(last) = self.last.take() {
+            last.file_system().release();
+        }
         let fs = NativeFs::new(self.path.borrow().clone());
         let options = options(self.fsync, &format!("incarnation-{}", self.opened.get()));
-        Ok(Rc::new(JsonlStorage::open(fs, options).await?))
+        let storage = Rc::new(JsonlStorage::open(fs, options).await?);
+        self.last.replace(Some(storage.clone()));
+        Ok(storage)
     }
 }
 

@@ -44,8 +44,7 @@ fn drafts_die_with_their_callback_however_it_settles() {
                 })
                 .await;
             assert!(failed.is_err());
-            let leaked = leaked.borrow();
-            let (tx, draft) = &leaked[0];
+            let (tx, draft) = leaked.borrow()[0].clone();
             assert_eq!(draft.get(), Err(DraftError::Revoked));
             assert_eq!(draft.at("n").set(1_u64), Err(DraftError::Revoked));
             assert!(matches!(tx.doc(&NOTES, ROOT).await, Err(SessionError::Revoked)));

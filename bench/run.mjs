@@ -1,182 +1,88 @@
-// What a kernel commit costs beside the bare writes it makes. See README.md for what is measured and what is not.
+// What the kernel costs. See README.md for what is measured and what is not.
 //
-//   node bench/run.mjs [--repetitions N] [--commits N] [--synced-commits N] [--state DIR] [--build DIR] [--json FILE]
+//   node bench/run.mjs [--only NAME,…] [--repetitions N] [--commits N] [--synced-commits N] [--state DIR] [--build DIR]
+//                      [--json FILE]
 //
-// Needs the Worker of bench/kernel-worker in the build folder (scripts/bench does that). Prints a table, and writes the same numbers
-// with every repetition as JSON.
+// Needs the Worker of bench/kernel-worker in the build folder (scripts/bench does that). Prints tables and the bars, and writes
+// the same with every repetition as JSON.
 
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { Log, LogLevel, Miniflare } from "miniflare";
-import { parse as parseToml } from "smol-toml";
+import { table, times } from "./harness/measure.mjs";
+import { start } from "./harness/runtime.mjs";
+import * as commits from "./subjects/commits.mjs";
+import * as documents from "./subjects/documents.mjs";
+import * as entries from "./subjects/entries.mjs";
+import * as opening from "./subjects/opening.mjs";
 
-const here = import.meta.dirname;
-const root = path.dirname(here);
-const kernelFolder = path.join(here, "kernel-worker");
-
-const { values: options } = parseArgs({
+const root = path.dirname(import.meta.dirname);
+const { values } = parseArgs({
   options: {
+    only: { type: "string" },
     repetitions: { type: "string", default: "11" },
     commits: { type: "string", default: "2000" },
     "synced-commits": { type: "string", default: "500" },
-    // Not a disk: there both sides only wait for it.
+    // Not a disk: there everything only waits for it.
     state: { type: "string", default: "/dev/shm" },
     build: { type: "string", default: path.join(root, "target/bench/kernel-worker") },
     json: { type: "string", default: path.join(root, "target/bench/kernel.json") },
   },
 });
+const options = {
+  repetitions: Number(values.repetitions),
+  commits: Number(values.commits),
+  syncedCommits: Number(values["synced-commits"]),
+};
 
-const WARMUP = 100;
-const modes = [
-  { name: "no sync", sync: false, commits: Number(options.commits) },
-  { name: "sync each", sync: true, commits: Number(options["synced-commits"]) },
-];
-const repetitions = Number(options.repetitions);
+const all = [commits, entries, documents, opening];
+const wanted = values.only?.split(",");
+const subjects = all.filter(({ name }) => wanted?.includes(name) ?? true);
+if (subjects.length === 0) throw new Error(`no subject of these names; there are ${all.map(({ name }) => name).join(", ")}`);
 
-const state = await mkdtemp(path.join(options.state, "tidehold-bench-"));
-const miniflare = new Miniflare(await configuration(state));
+const runtime = await start(values);
+const report = {
+  options,
+  versions: { node: process.version, ...versions("miniflare", "workerd", "@earendil-works/chord") },
+  machine: { cpus: os.cpus().length, model: os.cpus()[0]?.model, state: values.state },
+  load: { before: os.loadavg() },
+  subjects: {},
+  bars: [],
+};
 try {
-  await miniflare.ready;
-  const report = await measure();
-  await mkdir(path.dirname(options.json), { recursive: true });
-  await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  print(report);
-  console.log(`\nEvery repetition: ${path.relative(process.cwd(), options.json)}`);
-} finally {
-  await miniflare.dispose();
-  await rm(state, { recursive: true, force: true });
-}
-
-/** Two Workers in one workerd: same process, same SQLite, same state folder. */
-async function configuration(state) {
-  const { compatibility_date: compatibilityDate } = parseToml(
-    await readFile(path.join(kernelFolder, "wrangler.toml"), "utf8"),
-  );
-  const build = path.resolve(options.build);
-  const objects = (className) => ({ OBJECTS: { className, useSQLite: true } });
-  return {
-    cf: false,
-    log: new Log(LogLevel.WARN),
-    durableObjectsPersist: state,
-    workers: [
-      {
-        name: "kernel",
-        compatibilityDate,
-        modulesRoot: build,
-        modules: [
-          { type: "ESModule", path: path.join(build, "index.js") },
-          { type: "CompiledWasm", path: path.join(build, "index_bg.wasm") },
-        ],
-        durableObjects: objects("KernelObject"),
-      },
-      {
-        name: "raw",
-        compatibilityDate,
-        modulesRoot: here,
-        modules: [{ type: "ESModule", path: path.join(here, "raw-object.mjs") }],
-        durableObjects: objects("RawObject"),
-      },
-    ],
-  };
-}
-
-async function measure() {
-  const kernel = await miniflare.getDurableObjectNamespace("OBJECTS", "kernel");
-  const raw = await miniflare.getDurableObjectNamespace("OBJECTS", "raw");
-  const workload = await ask(kernel, "workload", "GET", "/workload");
-  const sides = {
-    kernel: (name, run) => ask(kernel, name, "POST", "/run", run),
-    raw: (name, run) => ask(raw, name, "POST", "/run", { ...run, workload }),
-  };
-
-  const loadBefore = os.loadavg();
-  // [mode][side] = microseconds per commit of each repetition
-  const times = Object.fromEntries(modes.map(({ name }) => [name, { kernel: [], raw: [] }]));
-  const rows = { kernel: 0, raw: 0 };
-  // The first repetition warms up the runtime and is dropped. Every run has an object of its own, so that no side or
-  // repetition has the larger database.
-  for (let repetition = 0; repetition <= repetitions; repetition += 1) {
-    for (const { name, sync, commits } of modes) {
-      const order = repetition % 2 === 0 ? ["raw", "kernel"] : ["kernel", "raw"];
-      for (const side of order) {
-        const done = await sides[side](`${name} ${repetition}`, { commits, warmup: WARMUP, sync });
-        if (repetition === 0) continue;
-        times[name][side].push((done.milliseconds * 1000) / commits);
-        rows[side] = done.rows / commits;
-      }
-    }
-    process.stderr.write(`    … repetition ${repetition} of ${repetitions}\n`);
+  for (const subject of subjects) {
+    process.stderr.write(`    … ${subject.name}\n`);
+    const found = await subject.measure(runtime, options);
+    report.subjects[subject.name] = found;
+    report.bars.push(...subject.bars(found));
+    console.log(`\n${subject.title}\n${subject.report(found)}`);
   }
-  return {
-    what: "one commit: an entry, a change of a task, a document delta; microseconds per commit",
-    repetitions,
-    warmup: WARMUP,
-    commits: Object.fromEntries(modes.map(({ name, commits }) => [name, commits])),
-    versions: {
-      node: process.version,
-      miniflare: versionOf("miniflare"),
-      workerd: versionOf("workerd"),
-    },
-    machine: { cpus: os.cpus().length, model: os.cpus()[0]?.model, state: options.state },
-    load: { before: loadBefore, after: os.loadavg() },
-    rows,
-    results: modes.map(({ name }) => resultOf(name, times[name])),
-  };
+} finally {
+  await runtime.stop();
+}
+report.load.after = os.loadavg();
+console.log(`\nBars\n${bars(report.bars)}\n\n${circumstances(report)}`);
+await mkdir(path.dirname(values.json), { recursive: true });
+await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`);
+console.log(`Every repetition: ${path.relative(process.cwd(), values.json)}`);
+
+function bars(found) {
+  const rows = found.map(({ what, mode, value, bar, holds }) => [what, mode, times(value), `≤ ${times(bar)}`, holds ? "" : "missed"]);
+  return table(["", "commits", "is", "bar", ""], rows);
 }
 
-function resultOf(mode, { kernel, raw }) {
-  const summary = (times) => ({ min: Math.min(...times), median: median(times), times });
-  const [ours, floor] = [summary(kernel), summary(raw)];
-  return {
-    mode,
-    kernel: ours,
-    raw: floor,
-    ratio: { ofMins: ours.min / floor.min, ofMedians: ours.median / floor.median },
-  };
+function circumstances({ versions, machine, load }) {
+  const names = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const loads = [load.before, load.after].map(([minute]) => minute.toFixed(1));
+  return [
+    names.join(", "),
+    `${machine.cpus} × ${machine.model}, load ${loads.join(" before, ")} after; ${options.repetitions} repetitions, state on ${machine.state}`,
+  ].join("\n");
 }
 
-async function ask(namespace, object, method, route, body) {
-  const stub = namespace.get(namespace.idFromName(object));
-  const answer = await stub.fetch(`http://object${route}`, { method, body: body && JSON.stringify(body) });
-  if (!answer.ok) throw new Error(`${object}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
-}
-
-function print({ results, rows, versions, load, machine, repetitions, commits }) {
-  const micro = (value) => value.toFixed(1).padStart(8);
-  const table = results.map(({ mode, kernel, raw, ratio }) =>
-    [
-      mode.padEnd(10),
-      ...[kernel.min, kernel.median, raw.min, raw.median].map(micro),
-      ratio.ofMins.toFixed(2).padStart(8),
-      ratio.ofMedians.toFixed(2).padStart(9),
-    ].join(" "),
-  );
-  console.log(
-    [
-      "",
-      "One commit (entry + task change + document delta), µs",
-      "             kernel   kernel      raw      raw   kernel/raw",
-      "                min   median      min   median     mins   medians",
-      ...table,
-      "",
-      `Rows billed per commit: kernel ${rows.kernel.toFixed(2)}, raw ${rows.raw.toFixed(2)}. The bar: a ratio of 2.5, synced.`,
-      `${repetitions} repetitions, ${Object.values(commits).join(" and ")} commits each, state on ${machine.state}`,
-      `node ${versions.node}, miniflare ${versions.miniflare}, workerd ${versions.workerd}`,
-      `${machine.cpus} × ${machine.model}, load ${load.before[0].toFixed(1)} before, ${load.after[0].toFixed(1)} after`,
-    ].join("\n"),
-  );
-}
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
-function versionOf(name) {
-  return createRequire(import.meta.url)(`${name}/package.json`).version;
+function versions(...names) {
+  const require = createRequire(import.meta.url);
+  return Object.fromEntries(names.map((name) => [name, require(`${name}/package.json`).version]));
 }

@@ -18,18 +18,27 @@ use tidehold_storage::jsonl::{Fsync, JsonlOpenError, JsonlOptions};
 /// Sessions to damage.
 const SESSIONS: u64 = 12;
 
+/// What became of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Opened,
+    Refused,
+    /// It has no files.
+    Nothing,
+}
+
 /// Checks one input.
 ///
 /// # Panics
 /// When a promise is broken.
-pub fn check(input: &[u8]) {
+pub fn check(input: &[u8]) -> Outcome {
     match input.split_first() {
         Some((b'=', _)) => check_files(&files_of(input), Fsync::On),
         Some((session, strokes)) => {
             let fsync = if session % 2 == 0 { Fsync::On } else { Fsync::Off };
-            check_files(&damaged(*session, strokes), fsync);
+            check_files(&damaged(*session, strokes), fsync)
         }
-        None => {}
+        None => Outcome::Nothing,
     }
 }
 
@@ -57,14 +66,14 @@ fn put(fs: &MemoryFs, name: &str, content: &[u8]) {
     }
 }
 
-fn check_files(fs: &MemoryFs, fsync: Fsync) {
+fn check_files(fs: &MemoryFs, fsync: Fsync) -> Outcome {
     let before = snapshot(fs);
     let storage = match open(fs, fsync) {
         Ok(storage) => storage,
         Err(JsonlOpenError::FileSystem(error)) => panic!("{error}"),
         Err(error) => {
             assert_eq!(snapshot(fs), before, "{error} and changed the files");
-            return;
+            return Outcome::Refused;
         }
     };
     assert_eq!(storage.deferred_reclamations(), []);
@@ -80,7 +89,10 @@ fn check_files(fs: &MemoryFs, fsync: Fsync) {
     match now(storage.commit(&[])) {
         Ok(seq) => assert!(Some(seq) > head),
         // No number is left.
-        Err(error) => return assert!(head.is_some_and(|head| head.0 > 1 << 52), "{error}"),
+        Err(error) => {
+            assert!(head.is_some_and(|head| head.0 > 1 << 52), "{error}");
+            return Outcome::Opened;
+        }
     }
     let entry = match now(storage.mint_id()) {
         Ok(id) => {
@@ -96,6 +108,7 @@ fn check_files(fs: &MemoryFs, fsync: Fsync) {
         assert!(now(storage.entry(id)).unwrap().is_some());
         assert!(now(storage.mint_id()).map_or(true, |minted| minted > id.0));
     }
+    Outcome::Opened
 }
 
 fn assert_same(found: &Result<Vec<Item>, StorageError>, wanted: &Result<Vec<Item>, StorageError>) {

@@ -1,10 +1,8 @@
-//! A session over the object's storage, and commits through its line.
+//! A session over the object's storage, and commits through its line, timed.
 
-use crate::workload::{self, PARTIAL, PARTIALS, PIECE};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use tidehold_durable_objects::platform::host::WasmHost;
@@ -12,20 +10,18 @@ use tidehold_durable_objects::platform::life::Life;
 use tidehold_durable_objects::platform::sql::ObjectDriver;
 use tidehold_durable_objects::platform::storage::{ObjectStorage, describe};
 use tidehold_durable_objects::platform::timer;
-use tidehold_session::ids::ROOT_CONVERSATION_ID;
-use tidehold_session::records::{EntryDraft, TaskRecord};
-use tidehold_session::{Rejection, Session, SessionError, SessionOptions, Tx};
+use tidehold_session::{Rejection, Session, SessionError, SessionOptions};
 use tidehold_storage::SqlStorage;
 use tidehold_storage::sql::SqlDriver;
 use wasm_bindgen::prelude::*;
 
-/// What to do.
+/// How to time commits.
 #[derive(Clone, Copy, Deserialize)]
 pub struct Run {
     /// Commits to time.
     commits: u64,
-    /// Commits before them.
-    warmup: u64,
+    /// Commits before them; a tenth without it.
+    warmup: Option<u64>,
     /// Whether each commit is followed by `storage.sync()`.
     sync: bool,
 }
@@ -37,19 +33,21 @@ pub struct Report {
     rows: u64,
 }
 
+/// An open session.
+#[derive(Clone)]
 pub struct Kernel {
-    session: Session,
-    database: Rc<SqlStorage<ObjectDriver>>,
+    pub session: Session,
+    pub database: Rc<SqlStorage<ObjectDriver>>,
     storage: ObjectStorage,
-    task: TaskRecord,
-    entry: EntryDraft,
 }
 
+pub type Commit<'a> = LocalBoxFuture<'a, Result<(), SessionError>>;
+
 impl Kernel {
-    /// A session with its root conversation, one running task and the document.
-    pub async fn open(storage: ObjectStorage) -> Result<Self, SessionError> {
+    pub fn open(storage: &ObjectStorage) -> Result<Self, SessionError> {
         let driver = ObjectDriver::new(storage.clone());
-        let database = Rc::new(SqlStorage::open(driver, "bench").map_err(|error| other(error.to_string()))?);
+        let database = SqlStorage::open(driver, "bench").map_err(|error| other(error.to_string()))?;
+        let database = Rc::new(database);
         let host = WasmHost::new(
             Life::default(),
             Rc::new(|message| worker::console_error!("{message}")),
@@ -59,56 +57,47 @@ impl Kernel {
             Rc::new(host),
             SessionOptions::default(),
         );
-        let task = session
-            .commit(async |tx: Tx| {
-                tx.create_root().await?;
-                tx.doc(&PARTIAL, ROOT_CONVERSATION_ID).await?;
-                tx.create_task(workload::task()).await
-            })
-            .await?;
-        let task = session
-            .task(task)
-            .await?
-            .ok_or_else(|| other("the task is gone".to_owned()))?;
         Ok(Self {
             session,
             database,
-            storage,
-            task,
-            entry: workload::entry(),
+            storage: storage.clone(),
         })
     }
 
-    pub async fn run(self, run: Run) -> Result<Report, SessionError> {
-        let database = Rc::clone(&self.database);
-        let kernel = Rc::new(RefCell::new(self));
-        commits(&kernel, 0, run.warmup, run.sync).await?;
-        let rows = database.driver().rows_written();
+    /// Makes commits, and says how long those after the warm-up took.
+    pub async fn time<F>(&self, run: Run, mut commit: F) -> Result<Report, SessionError>
+    where
+        F: FnMut(&Session, u64) -> Commit<'static> + 'static,
+    {
+        let warmup = run.warmup.unwrap_or(run.commits / 10);
+        let mut step = 0;
+        let session = self.session.clone();
+        let mut next = AssertUnwindSafe(move || {
+            step += 1;
+            ended(commit(&session, step - 1)).map_err(|error| JsValue::from_str(&error.to_string()))
+        });
+        let commit = Closure::new(move || {
+            let next = &mut next;
+            next.0()
+        });
+        self.drive(warmup, run.sync, &commit).await?;
+        let rows = self.database.driver().rows_written();
         let start = timer::now();
-        commits(&kernel, run.warmup, run.commits, run.sync).await?;
-        let milliseconds = timer::now() - start;
+        self.drive(run.commits, run.sync, &commit).await?;
         Ok(Report {
-            milliseconds,
-            rows: database.driver().rows_written() - rows,
+            milliseconds: timer::now() - start,
+            rows: self.database.driver().rows_written() - rows,
         })
     }
 
-    async fn commit(&mut self, step: u64) -> Result<(), SessionError> {
-        self.task.state = workload::running(step);
-        let (task, entry) = (self.task.clone(), self.entry.clone());
-        let change = async move |tx: Tx| {
-            let text = tx.doc(&PARTIAL, ROOT_CONVERSATION_ID).await?.at("text");
-            if step.is_multiple_of(PARTIALS) {
-                text.set("")?
-            } else {
-                text.append(PIECE)?
-            }
-            tx.append_entry(ROOT_CONVERSATION_ID, entry).await?;
-            tx.stage_task(task).await
-        };
-        self.session.commit(change).await
+    /// JavaScript counts and waits, as it does for the raw object: between two commits both sides do the same.
+    async fn drive(&self, count: u64, sync: bool, commit: &NextCommit) -> Result<(), SessionError> {
+        let driven = drive(&self.storage, count as f64, sync, commit).await;
+        driven.map(drop).map_err(|thrown| other(describe(&thrown)))
     }
 }
+
+type NextCommit = Closure<dyn FnMut() -> Result<(), JsValue>>;
 
 #[wasm_bindgen(inline_js = "
 export async function drive(storage, count, sync, commit) {
@@ -124,39 +113,18 @@ extern "C" {
         storage: &ObjectStorage,
         count: f64,
         sync: bool,
-        commit: &Closure<dyn FnMut() -> Result<(), JsValue>>,
+        commit: &NextCommit,
     ) -> Result<JsValue, JsValue>;
 }
 
-/// JavaScript counts and waits, as it does for the raw object: between two commits both sides do the same. A commit over
-/// the object's storage ends in the turn that asks for it; the benchmark fails when one does not.
-async fn commits(
-    kernel: &Rc<RefCell<Kernel>>,
-    first: u64,
-    count: u64,
-    sync: bool,
-) -> Result<(), SessionError> {
-    let (kernel, storage) = (Rc::clone(kernel), kernel.borrow().storage.clone());
-    let kernel = AssertUnwindSafe(kernel);
-    let mut step = first;
-    let commit = Closure::new(move || {
-        let kernel = &kernel;
-        step += 1;
-        commit_now(&kernel, step - 1).map_err(|error| JsValue::from_str(&error.to_string()))
-    });
-    let driven = drive(&storage, count as f64, sync, &commit).await;
-    driven.map(drop).map_err(|thrown| other(describe(&thrown)))
-}
-
-/// Out of line: inlined below a landing pad it has come out as invalid wasm.
+/// A commit over the object's storage ends in the turn that asks for it; the benchmark fails when one does not. Out of line:
+/// inlined below a landing pad it has come out as invalid wasm.
 #[inline(never)]
-fn commit_now(kernel: &RefCell<Kernel>, step: u64) -> Result<(), SessionError> {
-    let mut kernel = kernel.borrow_mut();
-    let commit: LocalBoxFuture<'_, _> = Box::pin(kernel.commit(step));
+fn ended(commit: Commit<'_>) -> Result<(), SessionError> {
     let waited = || Err(other("the commit had to wait".to_owned()));
     commit.now_or_never().unwrap_or_else(waited)
 }
 
-fn other(message: String) -> SessionError {
+pub fn other(message: String) -> SessionError {
     SessionError::Rejected(Rejection::Other(message))
 }

@@ -1,14 +1,19 @@
-//! Kernel commits inside a Durable Object, for bench/run.mjs.
+//! The kernel inside a Durable Object, for bench/run.mjs. Every route is a `POST` with JSON, and runs in a fresh object.
 //!
-//! `GET /workload` describes the writes of one commit, so that the raw object beside it makes the same; `POST /run` with
-//! `{commits, warmup, sync}` makes commits in a fresh object and answers how long they took.
+//! `/workload` describes the writes of one commit, so that the raw object beside it makes the same. `/commits`, `/entries` and
+//! `/documents` make commits and answer how long they took, `/fill` and `/open` do the same for opening a session.
 
+mod commits;
+mod documents;
+mod entries;
 mod kernel;
+mod opening;
 mod workload;
 
-use kernel::{Kernel, Run};
+use serde::Serialize;
 use std::panic::AssertUnwindSafe;
 use tidehold_durable_objects::platform::storage::of_state;
+use tidehold_session::SessionError;
 use worker::{
     Context, DurableObject, Env, Error, Request, Response, Result, State, WebSocket,
     WebSocketIncomingMessage, durable_object, event,
@@ -28,17 +33,15 @@ impl DurableObject for KernelObject {
     }
 
     async fn fetch(&self, mut request: Request) -> Result<Response> {
-        if request.path() == "/workload" {
-            return Response::from_json(&workload::describe());
-        }
-        let run: Run = request.json().await?;
         let storage = of_state(&self.state)?;
-        match Kernel::open(storage).await {
-            Ok(kernel) => match kernel.run(run).await {
-                Ok(report) => Response::from_json(&report),
-                Err(error) => Response::error(error.to_string(), 500),
-            },
-            Err(error) => Response::error(error.to_string(), 500),
+        match request.path().as_str() {
+            "/workload" => Response::from_json(&workload::describe()),
+            "/commits" => answer(commits::run(storage, request.json().await?).await),
+            "/entries" => answer(entries::run(storage, request.json().await?).await),
+            "/documents" => answer(documents::run(storage, request.json().await?).await),
+            "/fill" => answer(opening::fill(storage, request.json().await?).await),
+            "/open" => answer(opening::open(storage, request.json().await?).await),
+            path => Response::error(format!("{path} is unknown here"), 404),
         }
     }
 
@@ -66,6 +69,13 @@ impl DurableObject for KernelObject {
 
     async fn websocket_error(&self, _socket: WebSocket, _error: Error) -> Result<()> {
         Ok(())
+    }
+}
+
+fn answer<T: Serialize>(result: std::result::Result<T, SessionError>) -> Result<Response> {
+    match result {
+        Ok(answer) => Response::from_json(&answer),
+        Err(error) => Response::error(error.to_string(), 500),
     }
 }
 

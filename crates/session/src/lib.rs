@@ -26,11 +26,11 @@ pub mod storage;
 pub mod tx;
 pub mod weight;
 
-/// The examples of the page are tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/kernel.md")]
-mod kernel_page {}
-
 pub use error::{FailureCause, Rejection, SessionError, SessionFailed};
 pub use session::{Hold, Session, SessionEnd, SessionOptions, Subscription};
 pub use tx::Tx;
+
+/// The examples of the documentation, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kernel.md")]
+struct Documentation;

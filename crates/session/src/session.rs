@@ -75,6 +75,9 @@ pub(crate) struct CachedDocument {
     pub deltas_since_base: u32,
 }
 
+/// Work for the line, and how it settled.
+type AdmittedJob = LocalBoxFuture<'static, Result<(), SessionError>>;
+
 pub(crate) struct Inner {
     me: OnceCell<Weak<Self>>,
     /// Called through [`Inner::read`] and [`Inner::write`].
@@ -158,8 +161,7 @@ impl Session {
 
     // Boxed, like every larger future that other crates await: its code then exists once, in this crate.
     fn commit_erased(&self, body: commit::Body) -> LocalBoxFuture<'_, Result<(), SessionError>> {
-        let inner = Rc::clone(&self.0);
-        Box::pin(async move { self.on_line(async move || commit::run(inner, body).await).await? })
+        self.admit(Box::pin(commit::run(Rc::clone(&self.0), body)))
     }
 
     /// Runs a job on the line without a transaction, for reads that must be atomic with a registration.
@@ -173,6 +175,7 @@ impl Session {
         self.admit(Box::pin(async move {
             let value = job().await;
             *filled.borrow_mut() = Some(value);
+            Ok(())
         }))
         .await?;
         let value = slot.borrow_mut().take();
@@ -180,11 +183,11 @@ impl Session {
     }
 
     /// Queues a job and waits until it ran.
-    fn admit(&self, job: LocalBoxFuture<'static, ()>) -> LocalBoxFuture<'_, Result<(), SessionError>> {
+    fn admit(&self, job: AdmittedJob) -> LocalBoxFuture<'_, Result<(), SessionError>> {
         Box::pin(self.run_on_line(job))
     }
 
-    async fn run_on_line(&self, job: LocalBoxFuture<'static, ()>) -> Result<(), SessionError> {
+    async fn run_on_line(&self, job: AdmittedJob) -> Result<(), SessionError> {
         self.0.health.borrow().check()?;
         let (reply, result) = oneshot::channel();
         let inner = Rc::clone(&self.0);
@@ -193,11 +196,12 @@ impl Session {
                 return;
             }
             let healthy = inner.health.borrow().check_admitted();
-            if healthy.is_ok() {
-                job.await;
-            }
+            let settled = match healthy {
+                Ok(()) => job.await,
+                Err(error) => Err(error),
+            };
             // The caller may be gone: an admitted job settles for everyone else.
-            let _gone = reply.send(healthy);
+            let _gone = reply.send(settled);
         };
         self.0.push(Box::pin(work)).await;
         match result.await {

@@ -1,4 +1,4 @@
-//! What a commit writes and publishes, when and in which order (spec 3.4 and 4).
+//! What a commit stores and publishes, and what it leaves alone (spec 3.4 and 4).
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,227 +9,160 @@
 mod support;
 
 use futures::FutureExt;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use support::{Bench, NOTES, OWN, append, bench, entry, root, set, task};
-use tidehold_delta::{Json, encode_batch, json};
+use support::{NOTES, OWN, change, entry, open, open_counted, root, task};
+use tidehold_delta::{Json, json};
 use tidehold_session::documents::{ConversationDoc, DocToken};
-use tidehold_session::ids::ROOT_CONVERSATION_ID;
-use tidehold_session::publication::{DocumentChangeKind, Publication};
-use tidehold_session::records::{ConversationOwnership, InputStatus, SubmissionState, TaskOwnership};
-use tidehold_session::{SessionError, Tx};
+use tidehold_session::ids::ROOT_CONVERSATION_ID as ROOT;
+use tidehold_session::publication::DocumentChangeKind;
+use tidehold_session::records::TaskOwnership;
+use tidehold_session::{Session, SessionError, Tx};
 use tidehold_storage::fault::CommitFault;
 
-static OTHER: ConversationDoc = DocToken::of_conversation("test.other", 1, OWN, Json::empty_object);
-
-type Seen = Rc<RefCell<Vec<Rc<Publication>>>>;
-
-fn published(bench: &Bench) -> (Seen, tidehold_session::Subscription) {
-    let seen = Seen::default();
-    let log = Rc::clone(&seen);
-    let subscription = bench
-        .session
-        .subscribe_commits(move |publication| log.borrow_mut().push(Rc::clone(publication)));
-    (seen, subscription)
-}
-
-#[test]
-fn a_publication_comes_on_the_line_after_adoption_and_is_one_for_all() {
-    bench(async |bench: Bench| {
-        let session = &bench.session;
-        root(session).await;
-        let order: Rc<RefCell<Vec<String>>> = Rc::default();
-        let (log, reading) = (Rc::clone(&order), session.clone());
-        let _listener = session.subscribe_commits(move |_| {
-            // Adopted: what it reads is the new value, with no storage in between.
-            let notes = reading.snapshot(&NOTES, ROOT_CONVERSATION_ID).now_or_never();
-            let notes = notes.expect("in memory").unwrap().unwrap();
-            log.borrow_mut().push(format!("published {notes}"));
-        });
-        let (one, _one) = published(&bench);
-        let (two, _two) = published(&bench);
-        let step = |n: u64| {
-            let order = Rc::clone(&order);
-            session.commit(async move |tx: Tx| {
-                order.borrow_mut().push(format!("callback {n}"));
-                tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?.at("n").set(n)?;
-                Ok::<_, SessionError>(())
-            })
-        };
-        let (first, second) = futures::join!(step(1), step(2));
-        first.unwrap();
-        second.unwrap();
-        assert_eq!(
-            *order.borrow(),
-            [
-                "callback 1",
-                r#"published {"n":1}"#,
-                "callback 2",
-                r#"published {"n":2}"#
-            ]
-        );
-        assert_eq!(one.borrow().len(), 2);
-        assert!(Rc::ptr_eq(&one.borrow()[0], &two.borrow()[0]));
-    });
-}
-
-#[test]
-fn a_publication_has_records_and_documents_in_the_order_of_the_batch() {
-    bench(async |bench: Bench| {
-        let session = &bench.session;
-        root(session).await;
-        set(session, &NOTES, "n", 1).await.unwrap();
-        let (seen, _subscription) = published(&bench);
-        let made = session
-            .commit(async |tx: Tx| {
-                let first = tx.create_conversation(ConversationOwnership::Ownerless).await?.id;
-                let second = tx.create_conversation(ConversationOwnership::Ownerless).await?.id;
-                let later = tx.append_entry(second, entry("one")).await?.id;
-                let last = tx.append_entry(first, entry("two")).await?.id;
-                let queued = SubmissionState::Input(InputStatus::Queued);
-                let submission = tx.create_submission(first, None, None, queued).await?.id;
-                let one = tx.create_task(task(TaskOwnership::Conversation)).await?;
-                let two = tx.create_task(task(TaskOwnership::Conversation)).await?;
-                tx.doc(&OTHER, ROOT_CONVERSATION_ID).await?.at("n").set(1_u64)?;
-                tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?.at("n").set(2_u64)?;
-                tx.retire_doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                Ok::<_, SessionError>(([first, second], [later, last], submission, [one, two]))
-            })
-            .await
-            .unwrap();
-        let publication = Rc::clone(&seen.borrow()[0]);
-        let (conversations, entries, submission, tasks) = made;
-        assert!(
-            publication
-                .conversations
-                .iter()
-                .map(|record| record.id)
-                .eq(conversations)
-        );
-        assert!(publication.entries.iter().map(|record| record.id).eq(entries));
-        assert!(
-            publication
-                .submissions
-                .iter()
-                .map(|record| record.id)
-                .eq([submission])
-        );
-        assert!(publication.tasks.iter().map(|change| change.after.id).eq(tasks));
-        let documents: Vec<(&str, &str)> = publication
-            .documents
-            .iter()
-            .map(|change| {
-                let what = match change.kind {
-                    DocumentChangeKind::Created { .. } => "created",
-                    DocumentChangeKind::Changed { .. } => "changed",
-                    DocumentChangeKind::Copied { .. } => "copied",
-                    DocumentChangeKind::Retired => "retired",
-                };
-                (&*change.record.kind, what)
-            })
-            .collect();
-        assert_eq!(
-            documents,
-            [
-                ("test.notes", "changed"),
-                ("test.notes", "retired"),
-                ("test.other", "created"),
-            ]
-        );
-    });
-}
-
-#[test]
-fn what_changes_nothing_does_not_reach_storage_and_answers_all_the_same() {
-    bench(async |bench: Bench| {
-        let session = &bench.session;
-        root(session).await;
-        set(session, &NOTES, "n", 1).await.unwrap();
-        let (seen, _subscription) = published(&bench);
-        bench.storage.allow_commits(Some(0), CommitFault::Before);
-        let answer = session
-            .commit(async |tx: Tx| {
-                let draft = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                // Set to what it is.
-                draft.at("n").set(1_u64)?;
-                Ok::<_, SessionError>(draft.at("n").get()?)
-            })
-            .await;
-        assert_eq!(answer.unwrap(), Some(Json::from(1_u64)));
-        assert!(seen.borrow().is_empty());
-        assert!(session.health().is_ok());
-    });
-}
-
-#[test]
-fn edits_that_cancel_out_are_written_and_published() {
-    bench(async |bench: Bench| {
-        let session = &bench.session;
-        root(session).await;
-        session
-            .commit(async |tx: Tx| {
-                let draft = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                Ok::<_, SessionError>(draft.at("list").set(json!(["a", "b"]))?)
-            })
-            .await
-            .unwrap();
-        let before = session.head().await.unwrap();
-        let (seen, _subscription) = published(&bench);
-        session
-            .commit(async |tx: Tx| {
-                let list = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?.at("list");
-                list.splice(0, 1, Vec::new())?;
-                Ok::<_, SessionError>(list.splice(0, 0, vec![Json::from("a")])?)
-            })
-            .await
-            .unwrap();
-        assert!(session.head().await.unwrap() > before, "it is stored");
-        let publication = Rc::clone(&seen.borrow()[0]);
-        let DocumentChangeKind::Changed {
-            before, value, ops, ..
-        } = &publication.documents[0].kind
-        else {
-            panic!("{publication:?}");
-        };
-        assert_eq!(before, value);
-        assert!(!ops.is_empty(), "{}", encode_batch(ops));
-    });
-}
+static LIST: ConversationDoc = DocToken::of_conversation(
+    "test.list",
+    1,
+    OWN,
+    || json!({ "items": [1, 2], "rest": { "deep": [3] } }),
+);
 
 #[test]
 fn snapshots_share_what_did_not_change() {
-    bench(async |bench: Bench| {
-        let session = &bench.session;
-        root(session).await;
-        session
-            .commit(async |tx: Tx| {
-                let draft = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                draft.at("kept").set(json!({ "a": [1] }))?;
-                Ok::<_, SessionError>(draft.at("edited").set(json!([1]))?)
-            })
-            .await
-            .unwrap();
-        let read = async || {
-            session
-                .snapshot(&NOTES, ROOT_CONVERSATION_ID)
-                .await
-                .unwrap()
-                .unwrap()
-        };
-        let first = read().await;
-        assert!(first.same(&read().await), "the same value each time");
-        session
-            .commit(async |tx: Tx| {
-                let draft = tx.doc(&NOTES, ROOT_CONVERSATION_ID).await?;
-                Ok::<_, SessionError>(draft.at("edited").push(2_u64)?)
-            })
-            .await
-            .unwrap();
-        let second = read().await;
-        assert!(first.get("kept").unwrap().same(second.get("kept").unwrap()));
-        assert!(!first.get("edited").unwrap().same(second.get("edited").unwrap()));
-        // What was handed out stays as it was.
-        assert_eq!(first.get("edited"), Some(&json!([1])));
-        append(session, "goes on").await.unwrap();
+    open(async |session| {
+        root(&session).await;
+        change(&session, async |tx| tx.doc(&LIST, ROOT).await.map(drop)).await;
+        let first = session.snapshot(&LIST, ROOT).await.unwrap().unwrap();
+        assert!(first.same(&session.snapshot(&LIST, ROOT).await.unwrap().unwrap()));
+        change(&session, async |tx| {
+            tx.doc(&LIST, ROOT).await?.at("items").push(4_u64)?;
+            Ok(())
+        })
+        .await;
+        let second = session.snapshot(&LIST, ROOT).await.unwrap().unwrap();
+        assert!(!first.same(&second));
+        assert!(first.get("rest").unwrap().same(second.get("rest").unwrap()));
+        assert_eq!(
+            first.get("items"),
+            Some(&json!([1, 2])),
+            "a snapshot stays what it was"
+        );
+    });
+}
+
+#[test]
+fn a_commit_without_a_change_reaches_no_storage_and_publishes_nothing() {
+    open_counted(async |session, storage| {
+        root(&session).await;
+        change(&session, async |tx| tx.doc(&LIST, ROOT).await.map(drop)).await;
+        let published = Rc::new(Cell::new(0));
+        let count = Rc::clone(&published);
+        let _listening = session.subscribe_commits(move |_| count.set(count.get() + 1));
+        storage.allow_commits(Some(0), CommitFault::Before);
+        let value = change(&session, async |tx| {
+            let draft = tx.doc(&LIST, ROOT).await?;
+            draft.at("items").at(0_usize).set(1_u64)?;
+            draft.at("more").set(true)?;
+            draft.at("more").remove()?;
+            draft.at("absent").remove()?;
+            tx.retire_doc(&NOTES, ROOT).await?;
+            Ok("the callback's own")
+        })
+        .await;
+        assert_eq!((value, published.get()), ("the callback's own", 0));
+    });
+}
+
+#[test]
+fn operations_that_cancel_out_in_value_are_stored_and_published_all_the_same() {
+    open(async |session| {
+        root(&session).await;
+        change(&session, async |tx| tx.doc(&LIST, ROOT).await.map(drop)).await;
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let log = Rc::clone(&seen);
+        let _listening = session.subscribe_commits(move |publication| {
+            for change in &publication.documents {
+                let DocumentChangeKind::Changed {
+                    before, value, ops, ..
+                } = &change.kind
+                else {
+                    panic!("{change:?}")
+                };
+                log.borrow_mut().push((before == value, ops.is_empty()));
+            }
+        });
+        change(&session, async |tx| {
+            let items = tx.doc(&LIST, ROOT).await?.at("items");
+            items.splice(0, 1, vec![])?;
+            items.splice(0, 0, vec![1_u64.into()])?;
+            Ok(())
+        })
+        .await;
+        assert_eq!(*seen.borrow(), [(true, false)]);
+    });
+}
+
+#[test]
+fn a_publication_is_synchronous_after_adoption_and_in_staging_order() {
+    open(async |session| {
+        root(&session).await;
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let (log, reader) = (Rc::clone(&seen), session.clone());
+        let _listening = session.subscribe_commits(move |publication| {
+            // What was committed is what is read, in the very call.
+            let adopted = reader.snapshot(&NOTES, ROOT).now_or_never().unwrap().unwrap();
+            let mut order: Vec<String> = publication
+                .entries
+                .iter()
+                .map(|entry| entry.data.as_ref().unwrap().to_string())
+                .collect();
+            order.extend(publication.tasks.iter().map(|_| "task".to_owned()));
+            order.extend(
+                publication
+                    .documents
+                    .iter()
+                    .map(|change| change.record.kind.to_string()),
+            );
+            log.borrow_mut().push((adopted, order));
+        });
+        let commit = session.commit(async |tx: Tx| {
+            tx.doc(&NOTES, ROOT).await?.at("n").set(1_u64)?;
+            tx.append_entry(ROOT, entry("b")).await?;
+            tx.create_task(task(TaskOwnership::Conversation)).await?;
+            tx.append_entry(ROOT, entry("a")).await?;
+            tx.doc(&LIST, ROOT).await?;
+            Ok::<_, SessionError>(())
+        });
+        commit.await.unwrap();
+        assert_eq!(
+            *seen.borrow(),
+            [(
+                Some(json!({ "n": 1 })),
+                ["\"b\"", "\"a\"", "task", "test.notes", "test.list"]
+                    .map(str::to_owned)
+                    .to_vec()
+            )]
+        );
+    });
+}
+
+#[test]
+fn all_listeners_share_one_publication() {
+    open(async |session: Session| {
+        root(&session).await;
+        let seen: Rc<RefCell<Vec<Rc<_>>>> = Rc::default();
+        let (one, two) = (Rc::clone(&seen), Rc::clone(&seen));
+        let _one =
+            session.subscribe_commits(move |publication| one.borrow_mut().push(Rc::clone(publication)));
+        let _two =
+            session.subscribe_commits(move |publication| two.borrow_mut().push(Rc::clone(publication)));
+        change(&session, async |tx| {
+            tx.append_entry(ROOT, entry("a")).await.map(drop)
+        })
+        .await;
+        let seen = seen.borrow();
+        assert_eq!(seen.len(), 2);
+        assert!(Rc::ptr_eq(&seen[0], &seen[1]));
+        assert_eq!(seen[0].entries[0].data, Some(Json::from("a")));
     });
 }

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Scratch, now};
+use common::{Scratch, apply_and_fail, now};
 use std::path::Path;
 use std::rc::Rc;
 use tidehold_delta::{Op, json};
@@ -17,7 +17,7 @@ use tidehold_session::storage::*;
 use tidehold_storage::SqlStorage;
 use tidehold_storage::sql::native::{Durability, NativeDriver};
 use tidehold_storage::sql::statements::Statement;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError};
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Writes};
 
 fn open(path: &Path) -> Result<SqlStorage<NativeDriver>, StorageError> {
     SqlStorage::open(NativeDriver::file(path, Durability::PowerLoss).unwrap(), "test")
@@ -246,22 +246,15 @@ impl SqlDriver for Failing {
         self.inner.query(statement, params)
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        match self.left.get() {
-            0 => self.inner.execute(statement, params),
-            1 => {
-                self.left.set(0);
-                Err(SqlError("injected".into()))
-            }
-            left => {
-                self.left.set(left - 1);
-                self.inner.execute(statement, params)
-            }
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
+        let (left, steps) = (self.left.get() as usize, writes.steps().len());
+        if (1..=steps).contains(&left) {
+            self.left.set(0);
+            apply_and_fail(&self.inner, writes, left - 1);
+            return Err(SqlError("injected".into()));
         }
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
-        self.inner.transaction(body)
+        self.left.set(left.saturating_sub(steps) as u32);
+        self.inner.apply(writes)
     }
 
     fn rows_written(&self) -> u64 {

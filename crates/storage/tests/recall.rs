@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Scratch, now};
+use common::{Scratch, apply_and_fail, now};
 use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
@@ -18,10 +18,10 @@ use tidehold_session::storage::*;
 use tidehold_storage::limits::{PACK_BYTES, RECALLED};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
 use tidehold_storage::sql::statements::Statement;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError};
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Writes};
 use tidehold_storage::{MemoryStorage, SqlStorage};
 
-/// Counts the statements that read, and fails one call of any sort.
+/// Counts the statements that read, and fails one statement of any sort.
 struct Watched {
     inner: NativeDriver,
     queries: Cell<u32>,
@@ -64,14 +64,19 @@ impl SqlDriver for Watched {
         self.inner.query(statement, params)
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        self.call()?;
-        self.inner.execute(statement, params)
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
+        for done in 0..writes.steps().len() {
+            if let Err(injected) = self.call() {
+                apply_and_fail(&self.inner, writes, done);
+                return Err(injected);
+            }
+        }
         // The call after the last statement is the commit itself.
-        self.inner.transaction(&mut || body().and_then(|()| self.call()))
+        if let Err(injected) = self.call() {
+            apply_and_fail(&self.inner, writes, writes.steps().len());
+            return Err(injected);
+        }
+        self.inner.apply(writes)
     }
 
     fn rows_written(&self) -> u64 {

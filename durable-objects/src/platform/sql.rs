@@ -1,20 +1,18 @@
 //! [`SqlDriver`] over the object's SQLite.
 
-use crate::platform::storage::{ObjectCursor, ObjectParams, ObjectSql, ObjectStorage, describe};
+use crate::platform::storage::{ObjectParams, ObjectSql, ObjectStorage, apply_writes, describe};
 use js_sys::{Array, JsString, Uint8Array};
 use std::cell::{Cell, RefCell};
-use std::panic::AssertUnwindSafe;
 use tidehold_storage::sql::statements::Statement;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Value};
+use tidehold_storage::sql::writes::Cell as WriteCell;
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Value, Writes};
 use wasm_bindgen::{JsCast, JsValue};
 
 /// The database of one object.
 pub struct ObjectDriver {
     storage: ObjectStorage,
     sql: ObjectSql,
-    // By statement id. Per object and never shared: a JavaScript handle belongs to the context that made it
-    // (invariant 11).
-    texts: RefCell<Vec<Option<JsString>>>,
+    statements: Statements,
     rows_written: Cell<u64>,
 }
 
@@ -24,7 +22,7 @@ impl ObjectDriver {
         Self {
             storage,
             sql,
-            texts: RefCell::default(),
+            statements: Statements::default(),
             rows_written: Cell::new(0),
         }
     }
@@ -33,64 +31,76 @@ impl ObjectDriver {
     pub fn database_size(&self) -> u64 {
         self.sql.database_size() as u64
     }
+}
 
-    /// Starts a statement. One that returns no rows has then run to its end.
-    fn start(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<ObjectCursor, SqlError> {
-        let bound = ObjectParams::new();
-        for param in params {
-            bind(&bound, param);
+/// The texts of statements as JavaScript has them, by statement id: the runtime's cache goes by the identity of the string.
+/// Per object and never shared: a handle belongs to the context that made it (invariant 11).
+#[derive(Default)]
+struct Statements {
+    texts: Array,
+    known: RefCell<Vec<bool>>,
+}
+
+impl Statements {
+    /// Makes sure that `texts` holds the statement, and returns its place.
+    fn place(&self, statement: &'static Statement) -> u32 {
+        let place = statement.id as u32;
+        let mut known = self.known.borrow_mut();
+        if known.len() <= statement.id {
+            known.resize(statement.id + 1, false);
         }
-        let mut texts = self.texts.borrow_mut();
-        if texts.len() <= statement.id {
-            texts.resize(statement.id + 1, None);
+        if let Some(known) = known.get_mut(statement.id).filter(|known| !**known) {
+            self.texts.set(place, JsString::from(statement.sql).into());
+            *known = true;
         }
-        let cursor = match texts.get_mut(statement.id) {
-            Some(text) => {
-                let text = text.get_or_insert_with(|| JsString::from(statement.sql));
-                self.sql.exec(text, &bound)
-            }
-            None => self.sql.exec(&JsString::from(statement.sql), &bound),
-        };
-        cursor.map_err(failed)
+        place
+    }
+
+    fn text(&self, statement: &'static Statement) -> JsString {
+        self.texts.get(self.place(statement)).unchecked_into()
     }
 }
 
 impl SqlDriver for ObjectDriver {
     fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError> {
-        let cursor = self.start(statement, params)?;
-        let rows = cursor.raw().and_then(|rows| rows.to_array()).map_err(failed)?;
+        let bound = ObjectParams::new();
+        for param in params {
+            bind(&bound, param);
+        }
+        let cursor = self.sql.exec(&self.statements.text(statement), &bound);
+        let rows = cursor
+            .and_then(|cursor| cursor.raw())
+            .and_then(|rows| rows.to_array())
+            .map_err(failed)?;
         rows.iter().map(|row| read_row(&row)).collect()
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        let cursor = self.start(statement, params)?;
-        self.rows_written
-            .set(self.rows_written.get() + cursor.rows_written() as u64);
-        Ok(())
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
-        // The runtime rolls back on an exception and throws it on; the error itself is kept beside it, so that it
-        // does not pass through JavaScript. A panic in `body` comes back as a thrown error too: the transaction is
-        // gone and every storage error is fatal to the session, so nothing half done is looked at again.
-        let mut failure = None;
-        let mut parts = AssertUnwindSafe((body, &mut failure));
-        let outcome = self.storage.transaction_sync(&mut move || {
-            let parts = &mut parts;
-            let (body, failure) = &mut **parts;
-            match body() {
-                Ok(()) => Ok(JsValue::UNDEFINED),
-                Err(error) => {
-                    **failure = Some(error);
-                    Err(JsValue::from_str("rolled back"))
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
+        let steps = writes.steps();
+        let single = steps.len() == 1;
+        let mut plan = Vec::with_capacity(64);
+        let mut plain = writes.buffer().is_ascii();
+        for (statement, cells) in steps {
+            plan.extend([f64::from(self.statements.place(statement)), cells.len() as f64]);
+            for cell in cells {
+                match *cell {
+                    WriteCell::Null => plan.push(0.0),
+                    // Exact: every integer of the schema is within ±LARGEST.
+                    WriteCell::Integer(number) => plan.extend([1.0, number as f64]),
+                    WriteCell::Text(part) => plan.extend([2.0, part.start as f64, part.end as f64]),
+                    WriteCell::Blob(part) => {
+                        plain = false;
+                        plan.extend([3.0, part.start as f64, part.end as f64]);
+                    }
                 }
             }
-        });
-        match (failure, outcome) {
-            (Some(error), _) => Err(error),
-            (None, Err(thrown)) => Err(failed(thrown)),
-            (None, Ok(_)) => Ok(()),
         }
+        let bytes = writes.buffer().as_bytes();
+        let texts = &self.statements.texts;
+        let applied = apply_writes(&self.storage, &self.sql, texts, &plan, bytes, plain, single);
+        let rows = applied.map_err(failed)?;
+        self.rows_written.set(self.rows_written.get() + rows as u64);
+        Ok(())
     }
 
     fn rows_written(&self) -> u64 {

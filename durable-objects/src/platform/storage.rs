@@ -1,4 +1,4 @@
-//! What `worker` 0.8 lacks of the object's storage: `transactionSync`, cached statements and alarms.
+//! What `worker` 0.8 lacks of the object's storage: synchronous transactions, cached statements and alarms.
 
 use js_sys::{Array, JsString, Promise};
 use wasm_bindgen::prelude::*;
@@ -21,12 +21,6 @@ extern "C" {
 
     #[wasm_bindgen(method, getter)]
     pub fn sql(this: &ObjectStorage) -> ObjectSql;
-    /// Runs the callback inside one transaction; an `Err` rolls back and is thrown on.
-    #[wasm_bindgen(method, catch, js_name = transactionSync)]
-    pub fn transaction_sync(
-        this: &ObjectStorage,
-        body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
-    ) -> Result<JsValue, JsValue>;
     #[wasm_bindgen(method, catch, js_name = setAlarm)]
     pub fn set_alarm(this: &ObjectStorage, at: f64) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch, js_name = getAlarm)]
@@ -57,11 +51,23 @@ extern "C" {
     pub fn database_size(this: &ObjectSql) -> f64;
     #[wasm_bindgen(method, catch)]
     pub fn raw(this: &ObjectCursor) -> Result<ObjectRows, JsValue>;
-    /// Billed rows, complete once the statement ran to its end.
-    #[wasm_bindgen(method, getter, js_name = rowsWritten)]
-    pub fn rows_written(this: &ObjectCursor) -> f64;
     #[wasm_bindgen(method, catch, js_name = toArray)]
     pub fn to_array(this: &ObjectRows) -> Result<Array, JsValue>;
+}
+
+#[wasm_bindgen(module = "/src/platform/writes.js")]
+extern "C" {
+    /// See there.
+    #[wasm_bindgen(catch, js_name = applyWrites)]
+    pub fn apply_writes(
+        storage: &ObjectStorage,
+        sql: &ObjectSql,
+        statements: &Array,
+        plan: &[f64],
+        bytes: &[u8],
+        plain: bool,
+        single: bool,
+    ) -> Result<f64, JsValue>;
 }
 
 /// The storage of an object. Fails only when the runtime no longer has the object.

@@ -1,10 +1,11 @@
-//! Commits of known shape: one entry, one task change and one document delta each.
+//! Commits of known shape, and what they are billed.
 
-use crate::meter::{Meter, Metered};
+use crate::meter::Meter;
 use futures::FutureExt;
 use serde::Serialize;
 use std::rc::Rc;
 use tidehold_delta::{Op, json};
+use tidehold_durable_objects::platform::sql::ObjectDriver;
 use tidehold_durable_objects::platform::storage::ObjectStorage;
 use tidehold_session::documents::{DocumentCreate, ForkPolicy, Scope, StoredHistory};
 use tidehold_session::ids::{ConversationId, DocumentId, EntryId, TaskId};
@@ -22,22 +23,29 @@ const REWINDABLE: DocumentId = DocumentId(4);
 pub struct Bill {
     commit: &'static str,
     /// As the platform says.
-    billed: u64,
+    billed: f64,
     /// As the statements say.
-    modelled: u64,
+    modelled: f64,
 }
 
 struct Bench {
-    storage: SqlStorage<Metered>,
-    meter: Rc<Meter>,
+    storage: SqlStorage<ObjectDriver>,
+    meter: Meter,
     bills: Vec<Bill>,
 }
 
 impl Bench {
     fn commit(&mut self, commit: &'static str, writes: &[StorageWrite]) -> Result<(), StorageError> {
+        self.commits(commit, &[writes])
+    }
+
+    /// One bill for several commits.
+    fn commits(&mut self, commit: &'static str, batches: &[&[StorageWrite]]) -> Result<(), StorageError> {
         let (billed, modelled) = (self.meter.billed(), self.meter.modelled());
-        let committed = self.storage.commit(writes).now_or_never();
-        committed.unwrap_or_else(|| Err(StorageError::Backend("a commit waited".to_owned())))?;
+        for writes in batches {
+            let committed = self.storage.commit(writes).now_or_never();
+            committed.unwrap_or_else(|| Err(StorageError::Backend("a commit waited".to_owned())))?;
+        }
         let (billed, modelled) = (self.meter.billed() - billed, self.meter.modelled() - modelled);
         self.bills.push(Bill {
             commit,
@@ -48,10 +56,10 @@ impl Bench {
     }
 }
 
-/// The life of a task beside a document of each history.
+/// The life of a task beside a document of each history, and documents that stream from a base to the next.
 pub fn measure(storage: ObjectStorage) -> Result<Vec<Bill>, StorageError> {
-    let meter = Rc::new(Meter::default());
-    let storage = SqlStorage::open(Metered::new(storage, Rc::clone(&meter)), "bills")?;
+    let meter = Meter::new(&storage);
+    let storage = SqlStorage::open(meter.driver(), "bills")?;
     let mut bench = Bench {
         storage,
         meter,
@@ -81,6 +89,18 @@ pub fn measure(storage: ObjectStorage) -> Result<Vec<Bill>, StorageError> {
         &[entry(12), task(running()), delta(REWINDABLE)],
     )?;
     bench.commit("a task ends", &[entry(13), task(ended()), delta(LATEST)])?;
+    // The document begins its stream at a base of its own.
+    bench.commit("a base", &[base(LATEST)])?;
+    for (name, size) in [
+        ("a stream of small deltas", 20),
+        ("a stream of larger deltas", 2_000),
+    ] {
+        let delta = [text(LATEST, &"m".repeat(size))];
+        let mut stream = vec![&delta[..]; 100];
+        let base = [base(LATEST)];
+        stream.push(&base);
+        bench.commits(name, &stream)?;
+    }
     Ok(bench.bills)
 }
 
@@ -134,8 +154,22 @@ fn document(id: DocumentId, history: StoredHistory) -> StorageWrite {
     }
 }
 
+fn base(id: DocumentId) -> StorageWrite {
+    StorageWrite::DocumentChange {
+        id,
+        content: DocumentContent::Base {
+            version: 1,
+            value: json!({ "text": "" }),
+        },
+    }
+}
+
 fn delta(id: DocumentId) -> StorageWrite {
-    let ops = vec![Op::Append(vec!["text".into()], "more".into())];
+    text(id, "more")
+}
+
+fn text(id: DocumentId, more: &str) -> StorageWrite {
+    let ops = vec![Op::Append(vec!["text".into()], more.into())];
     StorageWrite::DocumentChange {
         id,
         content: DocumentContent::Delta {

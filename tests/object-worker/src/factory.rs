@@ -1,6 +1,6 @@
 //! The storages of one object.
 
-use crate::meter::{Meter, Metered};
+use crate::meter::Meter;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use js_sys::Array;
@@ -19,30 +19,28 @@ const COUNT_OBJECTS: &str = "SELECT count(*) FROM sqlite_master WHERE substr(nam
 /// Opens storages over the database of one object.
 pub struct ObjectFactory {
     storage: ObjectStorage,
-    meter: Rc<Meter>,
+    meter: Meter,
     opened: Cell<u32>,
 }
 
 impl ObjectFactory {
     pub fn new(storage: ObjectStorage) -> Self {
         Self {
+            meter: Meter::new(&storage),
             storage,
-            meter: Rc::default(),
             opened: Cell::new(0),
         }
     }
 
     /// What all storages opened here were billed.
-    pub fn meter(&self) -> Rc<Meter> {
-        Rc::clone(&self.meter)
+    pub fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 
     fn open(&self) -> Result<Rc<dyn Storage>, StorageError> {
         self.opened.set(self.opened.get() + 1);
-        // A new driver, hence new statement texts, as after an eviction.
-        let driver = Metered::new(self.storage.clone(), self.meter());
         Ok(Rc::new(SqlStorage::open(
-            driver,
+            self.meter.driver(),
             format!("incarnation-{}", self.opened.get()),
         )?))
     }

@@ -1,19 +1,22 @@
 //! Tests inside a Durable Object, one case a call.
 //!
 //! The storage conformance suite: `GET /cases` lists the names; `POST /run?case=NAME` runs one in an object of that name and
-//! answers `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed. What the answers
-//! must be is for the test beside this folder (tests/conformance.test.mjs) to say.
+//! answers `{name, error, misbilled, billed}`; `POST /bills` answers what commits of known shape were billed.
+//!
+//! A long history under the product's session, in the object named by `case`: `POST /fill?entries=N` stores it, `POST /open`
+//! opens it and `POST /page` pages through it. What all these answers must be is for tests/conformance.test.mjs to say.
 //!
 //! A session that is observed: `POST /frames?case=N` tells the story of seed N and answers its lines (tests/chord.test.mjs).
 
 mod bills;
 mod factory;
 mod frames;
+mod history;
 mod meter;
 
 use factory::ObjectFactory;
-use meter::Misbilled;
 use serde::Serialize;
+use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use tidehold_durable_objects::platform::guard::{Guarded, guard};
@@ -32,21 +35,23 @@ struct Outcome {
     /// Why it failed; `null` when it passed.
     error: Option<String>,
     /// Writes whose rows the platform billed otherwise than the statement says.
-    misbilled: Vec<Misbilled>,
+    misbilled: Vec<String>,
     /// Rows of all writes, as the platform billed them. Shows that something was compared.
-    billed: u64,
+    billed: f64,
 }
 
 #[durable_object]
 pub struct StorageObject {
-    state: AssertUnwindSafe<State>,
+    state: AssertUnwindSafe<Rc<State>>,
+    env: AssertUnwindSafe<Env>,
 }
 
 // All handlers are written out: the defaults of the trait panic.
 impl DurableObject for StorageObject {
-    fn new(state: State, _env: Env) -> Self {
+    fn new(state: State, env: Env) -> Self {
         Self {
-            state: AssertUnwindSafe(state),
+            state: AssertUnwindSafe(Rc::new(state)),
+            env: AssertUnwindSafe(env),
         }
     }
 
@@ -54,11 +59,14 @@ impl DurableObject for StorageObject {
         let storage = of_state(&self.state)?;
         match request.path().as_str() {
             "/run" => Response::from_json(&run(storage, &case_of(&request)?).await),
+            "/bills" => answer(bills::measure(storage)),
             "/frames" => frames::tell(storage, &case_of(&request)?).await,
-            "/bills" => match bills::measure(storage) {
-                Ok(bills) => Response::from_json(&bills),
-                Err(error) => Response::error(error.to_string(), 500),
-            },
+            "/fill" => answer(history::fill(
+                &self.state,
+                parameter(&request, "entries")?.parse().unwrap_or(0),
+            )),
+            "/open" => answer(history::open(&self.state, &self.env).await),
+            "/page" => answer(history::page_through(&self.state, &self.env).await),
             path => Response::error(format!("{path} is unknown here"), 404),
         }
     }
@@ -104,11 +112,23 @@ async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response
         .await
 }
 
+fn answer<T: Serialize>(result: std::result::Result<T, impl Display>) -> Result<Response> {
+    match result {
+        Ok(answer) => Response::from_json(&answer),
+        Err(error) => Response::error(error.to_string(), 500),
+    }
+}
+
 fn case_of(request: &Request) -> Result<String> {
+    parameter(request, "case")
+}
+
+fn parameter(request: &Request, name: &str) -> Result<String> {
     let url = request.url()?;
-    let case = url.query_pairs().find(|(key, _)| key == "case");
-    case.map(|(_, name)| name.into_owned())
-        .ok_or_else(|| Error::RustError("which case?".to_owned()))
+    let found = url.query_pairs().find(|(key, _)| key == name);
+    found
+        .map(|(_, value)| value.into_owned())
+        .ok_or_else(|| Error::RustError(format!("{name} is missing")))
 }
 
 async fn run(storage: ObjectStorage, name: &str) -> Outcome {
@@ -125,7 +145,7 @@ async fn run(storage: ObjectStorage, name: &str) -> Outcome {
     Outcome {
         name: name.to_owned(),
         error,
-        misbilled: meter.misbilled(),
+        misbilled: meter.disagreements(),
         billed: meter.billed(),
     }
 }

@@ -6,12 +6,25 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 use std::rc::Rc;
 use tidehold_durable_objects::frame::{Platform, Reply};
-use tidehold_durable_objects::platform::storage::of_state;
+use tidehold_durable_objects::platform::storage::{ObjectStorage, of_state};
 use tidehold_durable_objects::platform::timer::{now, sleep};
 use tidehold_durable_objects::streams::sse::{FrameSource, Next};
 use tidehold_durable_objects::streams::{Frame, FrameKind};
 use tidehold_session::host::Host;
 use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen(
+    inline_js = "export const transactionSync = (storage, body) => storage.transactionSync(body);"
+)]
+extern "C" {
+    /// The product calls no Rust inside a transaction; this test does.
+    #[wasm_bindgen(catch, js_name = transactionSync)]
+    fn transaction_sync(
+        storage: &ObjectStorage,
+        body: &mut dyn FnMut() -> Result<JsValue, JsValue>,
+    ) -> Result<JsValue, JsValue>;
+}
 
 #[derive(serde::Deserialize)]
 struct Row {
@@ -113,7 +126,7 @@ pub fn panic_in_transaction(session: &PanicSession) {
         remember(session, "never");
         panic!("in a transaction");
     });
-    let outcome = storage.transaction_sync(&mut move || {
+    let outcome = transaction_sync(&storage, &mut move || {
         let body = &mut body;
         (**body)()
     });

@@ -42,7 +42,8 @@ pub fn push_integer(out: &mut String, integer: u64) {
             break;
         }
     }
-    out.extend(digits.iter().skip(first).map(|digit| char::from(*digit)));
+    let digits = digits.get(first..).unwrap_or_default();
+    out.push_str(std::str::from_utf8(digits).unwrap_or_default());
 }
 
 /// An integral number within ±(2^53-1).

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::number::{push_number, write_number};
+use super::number::{integral, push_number, write_number};
 use super::{ArrayIter, Json, ObjectIter};
 
 /// Compact JSON, exactly like `JSON.stringify`: no spaces, numbers as JavaScript prints them, only `"`,
@@ -104,8 +104,15 @@ impl Sink for Counter {
             rest = after;
         }
     }
+
     fn number(&mut self, number: f64) {
-        let _ = write_number(self, number);
+        let Some(integer) = integral(number) else {
+            // What counts never fails.
+            let _ = write_number(self, number);
+            return;
+        };
+        let digits = integer.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+        self.0 += digits as usize + usize::from(integer < 0);
     }
 }
 

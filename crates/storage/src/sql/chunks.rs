@@ -1,8 +1,8 @@
 //! Values longer than a row may be, cut by bytes. A border may fall inside a character, hence blobs.
 
-use super::driver::{Param, SqlDriver};
-use super::rows::{Reader, exact, write};
+use super::rows::{Reader, exact};
 use super::statements as sql;
+use super::writes::{Cell, Span, Writes};
 use crate::limits::CHUNK_BYTES;
 use tidehold_session::storage::StorageError;
 
@@ -21,41 +21,37 @@ impl Place {
 }
 
 /// How many chunks a text needs: 0 when it fits its row.
-pub(super) fn needed(text: &str) -> u64 {
-    if text.len() <= CHUNK_BYTES {
+pub(super) fn needed(text: Span) -> u64 {
+    if text.size() <= CHUNK_BYTES {
         0
     } else {
-        text.len().div_ceil(CHUNK_BYTES) as u64
+        text.size().div_ceil(CHUNK_BYTES) as u64
     }
 }
 
 /// Stores the chunks of a text that [`needed`] some, over those already there.
-pub(super) fn put(driver: &dyn SqlDriver, place: Place, text: &str) -> Result<(), StorageError> {
-    for (part, data) in text.as_bytes().chunks(CHUNK_BYTES).enumerate() {
-        let params = [
+pub(super) fn put(writes: &mut Writes, place: Place, text: Span) {
+    for (part, start) in (text.start..text.end).step_by(CHUNK_BYTES).enumerate() {
+        let end = text.end.min(start + CHUNK_BYTES);
+        let cells = [
             exact(place.owner),
             exact(place.slot),
             exact(part as u64),
-            Param::Blob(data),
+            Cell::Blob(Span { start, end }),
         ];
-        write(driver, &sql::PUT_CHUNK, &params)?;
+        writes.push(&sql::PUT_CHUNK, &cells);
     }
-    Ok(())
 }
 
 /// Drops the chunks of a place from `kept` on.
-pub(super) fn trim(driver: &dyn SqlDriver, place: Place, kept: u64) -> Result<(), StorageError> {
-    let params = [exact(place.owner), exact(place.slot), exact(kept)];
-    write(driver, &sql::DELETE_CHUNKS_FROM, &params)
+pub(super) fn trim(writes: &mut Writes, place: Place, kept: u64) {
+    let cells = [exact(place.owner), exact(place.slot), exact(kept)];
+    writes.push(&sql::DELETE_CHUNKS_FROM, &cells);
 }
 
 /// Drops the chunks of all segments of a document but the base in its own row.
-pub(super) fn drop_segments(driver: &dyn SqlDriver, document: u64) -> Result<(), StorageError> {
-    write(
-        driver,
-        &sql::DELETE_CHUNKS_AFTER_SLOT,
-        &[exact(document), exact(0)],
-    )
+pub(super) fn drop_segments(writes: &mut Writes, document: u64) {
+    writes.push(&sql::DELETE_CHUNKS_AFTER_SLOT, &[exact(document), exact(0)]);
 }
 
 /// The text of a value: `inline`, or its `count` chunks.

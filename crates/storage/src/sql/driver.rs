@@ -1,15 +1,23 @@
 //! The seam to SQLite: what a platform implements, and nothing more.
 
 use super::statements::Statement;
+use super::writes::Writes;
 
 /// A bound parameter. No column of the schema holds a real, and every integer is within ±(2^53-1), so a driver over
 /// JavaScript numbers loses nothing.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Param<'a> {
+    #[default]
     Null,
     Integer(i64),
     Text(&'a str),
     Blob(&'a [u8]),
+}
+
+impl From<i64> for Param<'_> {
+    fn from(integer: i64) -> Self {
+        Self::Integer(integer)
+    }
 }
 
 /// A column of a result row. A driver that meets a number which is no integer reports an error.
@@ -37,12 +45,8 @@ pub trait SqlDriver {
     /// Runs a statement that reads and returns all its rows. Callers bound their number by `LIMIT` or by key.
     fn query(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<Vec<Row>, SqlError>;
 
-    /// Runs a statement that writes.
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError>;
-
-    /// Runs `body` once, inside one transaction: `Ok` commits, `Err` rolls back everything and is returned.
-    /// Never nested.
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError>;
+    /// Runs statements that write, in their order, as one transaction: on an error nothing of them is stored.
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError>;
 
     /// Rows written since the driver was made, as the platform bills them (see [`Statement::bill`]). Rolled back
     /// writes may be included.

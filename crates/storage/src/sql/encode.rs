@@ -14,25 +14,22 @@ use tidehold_session::storage::StorageError;
 
 /// # Errors
 /// [`StorageError::Batch`]: nested too deep, or a number no JSON has.
-pub(super) fn encode(write: impl FnOnce(&mut Writer)) -> Result<String, StorageError> {
-    let mut writer = Writer {
-        text: String::with_capacity(256),
-        refused: None,
-    };
+pub(super) fn encode(text: &mut String, write: impl FnOnce(&mut Writer<'_>)) -> Result<(), StorageError> {
+    let mut writer = Writer { text, refused: None };
     write(&mut writer);
     match writer.refused {
-        None => Ok(writer.text),
+        None => Ok(()),
         Some(error) => Err(StorageError::Batch(format!("a record cannot be stored: {error}"))),
     }
 }
 
 /// The text so far, and the first thing that has no JSON form.
-pub(super) struct Writer {
-    text: String,
+pub(super) struct Writer<'a> {
+    text: &'a mut String,
     refused: Option<ConvertProblem>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn refuse(&mut self, error: ConvertProblem) {
         self.refused.get_or_insert(error);
     }
@@ -69,7 +66,7 @@ impl Writer {
         if number > MAX_NUMBER {
             self.refuse(ConvertProblem::Integer(number.to_string()));
         }
-        push_integer(&mut self.text, number);
+        push_integer(self.text, number);
     }
 
     fn optional_number(&mut self, key: &'static str, number: Option<u64>) {
@@ -85,7 +82,7 @@ impl Writer {
 
     fn string(&mut self, key: &'static str, text: &str) {
         self.key(key);
-        write_string(&mut self.text, text);
+        write_string(self.text, text);
     }
 
     fn optional_string(&mut self, key: &'static str, text: Option<&str>) {
@@ -101,7 +98,7 @@ impl Writer {
         } else if !value.is_finite() {
             self.refuse(ConvertProblem::NotFinite);
         } else {
-            value.write(&mut self.text);
+            value.write(self.text);
         }
     }
 

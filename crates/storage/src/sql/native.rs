@@ -2,6 +2,7 @@
 
 use super::driver::{Param, Row, SqlDriver, SqlError, Value};
 use super::statements::{Statement, native as sql};
+use super::writes::Writes;
 use rusqlite::Connection;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use std::cell::{Cell, RefCell};
@@ -86,22 +87,20 @@ impl SqlDriver for NativeDriver {
         })
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        let changed = self.with(|connection| {
-            let mut prepared = connection.prepare_cached(statement.sql)?;
-            prepared.execute(rusqlite::params_from_iter(params))
-        })?;
-        let is_bound = |index: &&usize| params.get(**index).is_some_and(|param| *param != Param::Null);
-        let indexes = statement.bill.unless_null.iter().filter(is_bound).count();
-        let each = statement.bill.rows + indexes as u64;
-        self.billed.set(self.billed.get() + changed as u64 * each);
-        Ok(())
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
         let run = |sql: &str| self.with(|connection| connection.prepare_cached(sql)?.execute([]));
         run(sql::BEGIN)?;
-        let ended = body().and_then(|()| run(sql::COMMIT).map(drop));
+        let written = writes.steps().try_for_each(|(statement, cells)| {
+            let params = cells.iter().map(|cell| writes.param(*cell));
+            let changed = self.with(|connection| {
+                let mut prepared = connection.prepare_cached(statement.sql)?;
+                prepared.execute(rusqlite::params_from_iter(params))
+            })?;
+            let billed = changed as u64 * statement.bill.of(cells);
+            self.billed.set(self.billed.get() + billed);
+            Ok(())
+        });
+        let ended = written.and_then(|()| run(sql::COMMIT).map(drop));
         if ended.is_err() {
             // The engine may have rolled back already; then there is nothing left to undo.
             let _ = run(sql::ROLLBACK);

@@ -1,6 +1,7 @@
 //! Reading rows: from driver values to numbers and text, with corruption instead of surprises.
 
 use super::driver::{Param, Row, SqlDriver, SqlError, Value};
+use super::marks::Counters;
 use super::statements::Statement;
 use crate::limits::MAX_NUMBER;
 use tidehold_session::storage::StorageError;
@@ -9,8 +10,9 @@ use tidehold_session::storage::StorageError;
 pub(super) struct Reader<'a>(Option<&'a dyn SqlDriver>);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new<D: SqlDriver>(driver: Option<&'a D>) -> Self {
-        Self(driver.map(|driver| driver as &dyn SqlDriver))
+    /// Over what a storage holds, which is nothing before its first commit.
+    pub(super) fn new(driver: &'a dyn SqlDriver, counters: &Counters) -> Self {
+        Self(counters.is_stored().then_some(driver))
     }
 
     pub(super) fn over(driver: &'a dyn SqlDriver) -> Self {
@@ -99,35 +101,26 @@ pub(super) fn backend(error: SqlError) -> StorageError {
     StorageError::Backend(error.0)
 }
 
-/// Runs a statement that writes.
-pub(super) fn write(
-    driver: &dyn SqlDriver,
-    statement: &'static Statement,
-    params: &[Param<'_>],
-) -> Result<(), StorageError> {
-    driver.execute(statement, params).map_err(backend)
+/// A number that must match exactly, as the parameter of a query or a write. What no id can be matches nothing.
+pub(super) fn exact<P: From<i64>>(number: u64) -> P {
+    P::from(if number <= MAX_NUMBER { number as i64 } else { -1 })
 }
 
-/// A number that must match exactly. What no id can be matches nothing.
-pub(super) fn exact(number: u64) -> Param<'static> {
-    Param::Integer(if number <= MAX_NUMBER { number as i64 } else { -1 })
-}
-
-pub(super) fn exact_or_null(number: Option<u64>) -> Param<'static> {
-    number.map_or(Param::Null, exact)
+pub(super) fn exact_or_null<P: From<i64> + Default>(number: Option<u64>) -> P {
+    number.map(exact).unwrap_or_default()
 }
 
 /// A bound of a range or a limit: clamped to just above the largest id.
-pub(super) fn bound(number: u64) -> Param<'static> {
-    Param::Integer(number.min(MAX_NUMBER + 1) as i64)
+pub(super) fn bound<P: From<i64>>(number: u64) -> P {
+    P::from(number.min(MAX_NUMBER + 1) as i64)
 }
 
-pub(super) fn flag(flag: bool) -> Param<'static> {
-    Param::Integer(i64::from(flag))
+pub(super) fn flag<P: From<i64>>(flag: bool) -> P {
+    P::from(i64::from(flag))
 }
 
-pub(super) fn flag_or_null(value: Option<bool>) -> Param<'static> {
-    value.map_or(Param::Null, flag)
+pub(super) fn flag_or_null<P: From<i64> + Default>(value: Option<bool>) -> P {
+    value.map(flag).unwrap_or_default()
 }
 
 pub(super) fn text_or_null(text: Option<&str>) -> Param<'_> {

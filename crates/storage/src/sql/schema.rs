@@ -1,9 +1,10 @@
 //! The stored schema: recognised at open, created by the first commit, migrated step by step.
 
-use super::driver::{Param, SqlDriver, SqlError};
+use super::driver::{Param, SqlDriver};
 use super::marks::Marks;
-use super::rows::{Reader, backend, bound, exact, write};
+use super::rows::{Reader, backend, bound, exact};
 use super::statements::{self as sql, Statement};
+use super::writes::Writes;
 use tidehold_delta::Text;
 use tidehold_session::storage::StorageError;
 
@@ -78,33 +79,32 @@ fn migrate(
     migrations: &[&[&'static Statement]],
     from: u32,
 ) -> Result<(), StorageError> {
-    let target = migrations.len() as u64;
-    let migrate = &mut || -> Result<(), SqlError> {
-        for statement in migrations.iter().skip(from as usize).copied().flatten() {
-            driver.execute(statement, &[])?;
-        }
-        driver.execute(&sql::SET_SCHEMA, &[exact(target)])
-    };
-    driver.transaction(migrate).map_err(backend)
+    let mut writes = Writes::default();
+    for statement in migrations.iter().skip(from as usize).copied().flatten() {
+        writes.push(statement, &[]);
+    }
+    writes.push(&sql::SET_SCHEMA, &[exact(migrations.len() as u64)]);
+    driver.apply(&writes).map_err(backend)
 }
 
-/// Creates the schema, inside the transaction of the first commit.
-pub(super) fn create(driver: &dyn SqlDriver, incarnation: &str, marks: Marks) -> Result<(), StorageError> {
+/// Creates the schema, in the transaction of the first commit.
+pub(super) fn create(writes: &mut Writes, incarnation: &str, marks: Marks) {
     for statement in MIGRATIONS.iter().copied().flatten() {
-        write(driver, statement, &[])?;
+        writes.push(statement, &[]);
     }
-    let params = [
+    let incarnation = writes.text(incarnation);
+    let cells = [
         exact(u64::from(SCHEMA)),
-        Param::Text(incarnation),
+        incarnation,
         bound(marks.id),
         bound(marks.seq),
     ];
-    write(driver, &sql::INSERT_META, &params)
+    writes.push(&sql::INSERT_META, &cells);
 }
 
 /// Stores raised marks.
-pub(super) fn set_marks(driver: &dyn SqlDriver, marks: Marks) -> Result<(), StorageError> {
-    write(driver, &sql::SET_MARKS, &[bound(marks.id), bound(marks.seq)])
+pub(super) fn set_marks(writes: &mut Writes, marks: Marks) {
+    writes.push(&sql::SET_MARKS, &[bound(marks.id), bound(marks.seq)]);
 }
 
 #[cfg(test)]
@@ -128,11 +128,9 @@ mod tests {
 
     fn created() -> NativeDriver {
         let driver = NativeDriver::in_memory().unwrap();
-        let create = &mut || {
-            let created = create(&driver, "test", Marks { id: 10, seq: 20 });
-            created.map_err(|error| SqlError(error.to_string()))
-        };
-        driver.transaction(create).unwrap();
+        let mut writes = Writes::default();
+        create(&mut writes, "test", Marks { id: 10, seq: 20 });
+        driver.apply(&writes).unwrap();
         driver
     }
 

@@ -5,8 +5,8 @@
 
 use super::chunks::{self, Place};
 use super::codec::{decode_ops, decode_value};
-use super::driver::SqlDriver;
 use super::rows::Reader;
+use super::writes::{Span, Writes};
 use crate::replay::Replay;
 use tidehold_delta::{Json, Op, push_integer, write_batch};
 use tidehold_session::storage::StorageError;
@@ -31,43 +31,44 @@ pub(super) enum NewContent<'a> {
     Delta(&'a [Op]),
 }
 
-/// The line of a segment, and how many chunks at `place` hold its value: those are stored here.
-pub(super) fn write(
-    driver: &dyn SqlDriver,
-    place: Place,
-    segment: &NewSegment<'_>,
-) -> Result<(String, u64), StorageError> {
-    let mut line = segment.head('b', 'd');
-    let head = line.len();
-    match segment.content {
-        NewContent::Base(value) => value.write(&mut line),
-        NewContent::Delta(ops) => write_batch(&mut line, ops),
+/// The line of a segment, and how many chunks at `place` hold its value: those are written here.
+pub(super) fn write(writes: &mut Writes, place: Place, segment: &NewSegment<'_>) -> (Span, u64) {
+    let (line, value) = writes.encode(|line| {
+        segment.head(line, 'b', 'd');
+        let start = line.len();
+        match segment.content {
+            NewContent::Base(value) => value.write(line),
+            NewContent::Delta(ops) => write_batch(line, ops),
+        }
+        let end = line.len();
+        line.push('\n');
+        Span { start, end }
+    });
+    let count = chunks::needed(value);
+    if count == 0 {
+        return (line, 0);
     }
-    let text = line.get(head..).unwrap_or_default();
-    let count = chunks::needed(text);
-    if count > 0 {
-        chunks::put(driver, place, text)?;
-        line = segment.head('B', 'D');
-        push_integer(&mut line, count);
-    }
-    line.push('\n');
-    Ok((line, count))
+    chunks::put(writes, place, value);
+    let (line, ()) = writes.encode(|line| {
+        segment.head(line, 'B', 'D');
+        push_integer(line, count);
+        line.push('\n');
+    });
+    (line, count)
 }
 
 impl NewSegment<'_> {
     /// Everything before the last field.
-    fn head(&self, base: char, delta: char) -> String {
-        let mut line = String::with_capacity(128);
+    fn head(&self, line: &mut String, base: char, delta: char) {
         line.push(match self.content {
             NewContent::Base(_) => base,
             NewContent::Delta(_) => delta,
         });
         for number in [self.seq, u64::from(self.version)] {
             line.push(' ');
-            push_integer(&mut line, number);
+            push_integer(line, number);
         }
         line.push(' ');
-        line
     }
 }
 

@@ -11,6 +11,8 @@
 //!
 //! `kind`, `key` and `request` columns hold the JSON form of the text: no control character reaches a driver.
 
+use super::writes::Cell;
+
 /// One SQL statement. Its [`id`](Self::id) is a dense index into [`STATEMENTS`].
 #[derive(Debug)]
 pub struct Statement {
@@ -26,6 +28,14 @@ pub struct Statement {
 pub struct Bill {
     pub rows: u64,
     pub unless_null: &'static [usize],
+}
+
+impl Bill {
+    /// Rows billed for one row that a statement with these cells changes.
+    pub fn of(&self, cells: &[Cell]) -> u64 {
+        let is_bound = |index: &&usize| cells.get(**index).is_some_and(|cell| *cell != Cell::Null);
+        self.rows + self.unless_null.iter().filter(is_bound).count() as u64
+    }
 }
 
 const FREE: Bill = rows(0);

@@ -4,6 +4,7 @@ use super::driver::SqlDriver;
 use super::marks::Counters;
 use super::recall::Recall;
 use super::rows::Reader;
+use super::writes::Writes;
 use super::{commit, read, schema};
 use std::cell::Cell;
 use tidehold_delta::Text;
@@ -55,8 +56,7 @@ impl<D: SqlDriver> SqlStorage<D> {
     ) -> StorageFuture<'a, T> {
         Box::pin(async move {
             self.check_open()?;
-            let exists = self.counters.get().is_stored();
-            body(&Reader::new(exists.then_some(&self.driver)))
+            body(&Reader::new(&self.driver, &self.counters.get()))
         })
     }
 
@@ -87,7 +87,9 @@ impl<D: SqlDriver> SqlStorage<D> {
         let before = self.counters.get();
         let (id, after) = before.mint()?;
         if let Some(marks) = after.raised_since(&before) {
-            schema::set_marks(&self.driver, marks)?;
+            let mut writes = Writes::default();
+            schema::set_marks(&mut writes, marks);
+            self.driver.apply(&writes).map_err(super::rows::backend)?;
         }
         self.counters.set(after);
         Ok(id)

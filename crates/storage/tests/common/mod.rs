@@ -17,6 +17,8 @@ use tidehold_storage::jsonl::fs::memory::MemoryFs;
 use tidehold_storage::jsonl::fs::native::NativeFs;
 use tidehold_storage::jsonl::{Fsync, JsonlOptions, JsonlStorage};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
+use tidehold_storage::sql::statements::{Bill, Statement};
+use tidehold_storage::sql::{SqlDriver, SqlError, Writes};
 use tidehold_storage::{MemoryStorage, SqlStorage};
 
 /// A directory that is deleted with this value.
@@ -55,6 +57,22 @@ impl Drop for Scratch {
 /// Every future of these backends is ready at its first poll.
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("ready at first poll")
+}
+
+static REFUSED: Statement = Statement {
+    id: usize::MAX,
+    sql: "INSERT INTO meta (id) VALUES (2)",
+    bill: Bill {
+        rows: 0,
+        unless_null: &[],
+    },
+};
+
+/// Runs the first `count` statements and then one that the engine refuses, in one transaction.
+pub fn apply_and_fail(driver: &NativeDriver, writes: &Writes, count: usize) -> SqlError {
+    let mut broken = writes.first(count);
+    broken.push(&REFUSED, &[]);
+    driver.apply(&broken).expect_err("the last statement is refused")
 }
 
 #[derive(Default)]

@@ -2,18 +2,19 @@
 
 use super::options;
 use futures::FutureExt;
+use rusqlite::{Connection, Params, params_from_iter};
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use tidehold_session::storage::{Storage, StorageError};
 use tidehold_storage::SqlStorage;
-use tidehold_storage::conformance::crash::{Blow, CrashSite, Done, Then};
+use tidehold_storage::conformance::crash::{Blow, CrashSite, Done, Pending, Then};
 use tidehold_storage::conformance::random::Random;
 use tidehold_storage::jsonl::fs::memory::{Afterwards, Effect, Fault, MemoryFs};
 use tidehold_storage::jsonl::{Fsync, JsonlStorage, MAIN};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
 use tidehold_storage::sql::statements::Statement;
-use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError};
+use tidehold_storage::sql::{Param, Row, SqlDriver, SqlError, Writes};
 
 /// What ends a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +127,6 @@ pub struct SqlSite {
 }
 
 /// What outlives a connection.
-#[derive(Default)]
 struct Shared {
     blow: Cell<Option<Blow>>,
     armed: Cell<bool>,
@@ -134,13 +134,23 @@ struct Shared {
     calls: Cell<u64>,
     /// Transactions that the engine committed.
     committed: Cell<usize>,
+    /// A new mark for ids alone is a transaction and no commit of the session.
+    pending: Cell<Pending>,
 }
 
 impl SqlSite {
     pub fn new(path: PathBuf) -> Self {
+        let shared = Shared {
+            blow: Cell::new(None),
+            armed: Cell::new(false),
+            dead: Cell::new(false),
+            calls: Cell::new(0),
+            committed: Cell::new(0),
+            pending: Cell::new(Pending::None),
+        };
         Self {
             path,
-            shared: Rc::default(),
+            shared: Rc::new(shared),
         }
     }
 }
@@ -176,6 +186,10 @@ impl CrashSite for SqlSite {
 
     fn has_struck(&self) -> bool {
         self.shared.armed.get() && self.shared.blow.get().is_none()
+    }
+
+    fn under_way(&self, pending: Pending) {
+        self.shared.pending.set(pending);
     }
 
     fn restart(&self) -> usize {
@@ -218,6 +232,11 @@ impl StruckDriver {
         }
     }
 
+    fn step(&self, statement: &Statement, params: impl Params) -> Result<(), SqlError> {
+        let executed = |connection: &Connection| connection.prepare_cached(statement.sql)?.execute(params);
+        self.inner.with(executed).map(drop)
+    }
+
     fn run(&self, sql: &str) -> Result<(), SqlError> {
         self.inner.with(|connection| connection.execute_batch(sql))
     }
@@ -228,16 +247,21 @@ impl SqlDriver for StruckDriver {
         self.call(|| self.inner.query(statement, params))
     }
 
-    fn execute(&self, statement: &'static Statement, params: &[Param<'_>]) -> Result<(), SqlError> {
-        self.call(|| self.inner.execute(statement, params))
-    }
-
-    fn transaction(&self, body: &mut dyn FnMut() -> Result<(), SqlError>) -> Result<(), SqlError> {
+    fn apply(&self, writes: &Writes) -> Result<(), SqlError> {
         let begun = self.call(|| self.run("BEGIN IMMEDIATE"));
-        let ended = begun.and_then(|()| body()).and_then(|()| {
+        let written = begun.and_then(|()| {
+            writes.steps().try_for_each(|(statement, cells)| {
+                let params = cells.iter().map(|cell| writes.param(*cell));
+                self.call(|| self.step(statement, params_from_iter(params)))
+            })
+        });
+        let ended = written.and_then(|()| {
             self.call(|| {
                 self.run("COMMIT")?;
-                self.shared.committed.set(self.shared.committed.get() + 1);
+                let committed = self.shared.committed.get();
+                self.shared
+                    .committed
+                    .set(committed + self.shared.pending.get().most());
                 Ok(())
             })
         });

@@ -54,6 +54,9 @@ pub trait CrashSite {
     /// Whether the failure that was set last has struck.
     fn has_struck(&self) -> bool;
 
+    /// Whether what comes is a commit, for a site whose commits look like its other writes.
+    fn under_way(&self, _pending: Pending) {}
+
     /// The process ended, and with it every storage opened here: only what outlives it is left. Disarms. Returns how many
     /// commits are stored, as far as can be seen without the backend's own reading.
     fn restart(&self) -> usize;

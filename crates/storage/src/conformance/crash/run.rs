@@ -147,7 +147,9 @@ impl Play<'_> {
                 }
             }
             Step::Commit(writes) => {
+                self.site.under_way(Pending::Commit);
                 let answer = storage.commit(&translate(writes, &self.moments)).await;
+                self.site.under_way(Pending::None);
                 match answer {
                     Ok(seq) => self.moments.push(seq),
                     Err(StorageError::Batch(reason)) => return Err(wrong(format!("refused: {reason}"))),

@@ -63,8 +63,8 @@ impl NativeFs {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // A name that is no Unicode is none of ours.
-            if let (true, Ok(name)) = (entry.file_type()?.is_file(), entry.file_name().into_string()) {
+            // A name that is no Unicode is none of ours. A link counts as what it leads to.
+            if let (true, Ok(name)) = (entry.path().is_file(), entry.file_name().into_string()) {
                 names.push(name);
             }
         }

@@ -1,27 +1,13 @@
-//! Sources of `document.copy`, materialized before the batch changes anything.
+//! The source of a `document.copy`, as it was before the batch.
 
 use super::Target;
-use crate::batch::{self, ContentWrite, Plan};
+use crate::batch;
 use crate::sql::read;
-use std::collections::HashMap;
 use tidehold_session::documents::{DocumentCreate, Point};
 use tidehold_session::ids::DocumentId;
 use tidehold_session::storage::{StorageError, StoredDocument};
 
-/// Materialized sources by the id of their copy.
-pub(super) type Copies = HashMap<DocumentId, StoredDocument>;
-
-pub(super) fn load(target: &Target<'_>, plan: &Plan<'_>) -> Result<Copies, StorageError> {
-    let mut copies = Copies::new();
-    for document in &plan.documents {
-        if let Some(ContentWrite::Copy { record, source, at }) = document.content {
-            copies.insert(document.id, load_one(target, record, source, at)?);
-        }
-    }
-    Ok(copies)
-}
-
-fn load_one(
+pub(super) fn load(
     target: &Target<'_>,
     child: &DocumentCreate,
     source: DocumentId,

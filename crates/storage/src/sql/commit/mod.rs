@@ -1,16 +1,18 @@
-//! One commit: everything that can fail early is checked and encoded first, then one transaction writes it.
+//! One commit: it is checked against what is stored and encoded into one list of writes, then one transaction applies those.
+//!
+//! No read of a commit comes after a write of it: what a batch does to itself, its plan has judged already.
 
 mod copies;
 mod documents;
 mod tables;
 
-use super::driver::{SqlDriver, SqlError};
+use super::driver::SqlDriver;
 use super::marks::Counters;
 use super::recall::Recall;
 use super::rows::{Reader, backend, exact};
+use super::writes::Writes;
 use super::{schema, statements as sql};
-use crate::batch::{self, Plan, RecordType};
-use std::cell::RefCell;
+use crate::batch::{self, RecordType};
 use tidehold_session::ids::Seq;
 use tidehold_session::storage::{StorageError, StorageWrite};
 
@@ -29,19 +31,21 @@ pub(super) struct Done {
     pub(super) recall: Recall,
 }
 
-/// What the writes of one commit share.
+/// What the parts of one commit share.
 struct Target<'a> {
     driver: &'a dyn SqlDriver,
     /// State before the commit.
     before: Counters,
     seq: Seq,
-    /// Changes with the writes. Never borrowed across one.
-    recall: RefCell<Recall>,
+    writes: Writes,
+    /// Changes with the writes.
+    recall: Recall,
 }
 
-impl Target<'_> {
-    fn reader(&self) -> Reader<'_> {
-        Reader::over(self.driver)
+impl<'a> Target<'a> {
+    /// Reads what is stored before the commit.
+    fn reader(&self) -> Reader<'a> {
+        Reader::new(self.driver, &self.before)
     }
 
     /// # Errors
@@ -74,50 +78,30 @@ pub(super) fn commit(
     writes: &[StorageWrite],
 ) -> Result<Done, StorageError> {
     let plan = batch::plan(writes)?;
-    let rows = tables::encode(&plan)?;
     let (seq, after) = before.counters.commit(plan.highest)?;
-    let target = Target {
+    let mut target = Target {
         driver,
         before: before.counters,
         seq,
-        recall: RefCell::new(before.recall),
+        writes: Writes::default(),
+        recall: before.recall,
     };
-    // The driver knows only its own errors; ours waits here while it rolls back.
-    let mut refused = None;
-    let body = &mut || {
-        let written = write_all(&target, &plan, &rows, before.incarnation, &after);
-        written.map_err(|error| {
-            let text = error.to_string();
-            refused = Some(error);
-            SqlError(text)
-        })
-    };
-    match driver.transaction(body) {
-        Ok(()) => Ok(Done {
-            seq,
-            counters: after,
-            recall: target.recall.into_inner(),
-        }),
-        Err(error) => Err(refused.unwrap_or_else(|| backend(error))),
-    }
-}
-
-fn write_all(
-    target: &Target<'_>,
-    plan: &Plan<'_>,
-    rows: &[tables::EncodedRow<'_>],
-    incarnation: &str,
-    after: &Counters,
-) -> Result<(), StorageError> {
     match after.raised_since(&target.before) {
-        Some(marks) if !target.before.is_stored() => schema::create(target.driver, incarnation, marks)?,
-        Some(marks) => schema::set_marks(target.driver, marks)?,
+        Some(marks) if !target.before.is_stored() => {
+            schema::create(&mut target.writes, before.incarnation, marks);
+        }
+        Some(marks) => schema::set_marks(&mut target.writes, marks),
         None => {}
     }
-    // Copies read the state before the batch, so all of them come before any document write.
-    let copies = copies::load(target, plan)?;
+    let rows = tables::encode(&mut target.writes, &plan)?;
     for row in rows {
-        tables::write(target, row)?;
+        tables::write(&mut target, row)?;
     }
-    documents::write(target, plan, &copies)
+    documents::write(&mut target, &plan)?;
+    driver.apply(&target.writes).map_err(backend)?;
+    Ok(Done {
+        seq,
+        counters: after,
+        recall: target.recall,
+    })
 }

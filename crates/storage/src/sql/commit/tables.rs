@@ -7,67 +7,77 @@ use crate::sql::codec::{decode_name, encode_name};
 use crate::sql::driver::Param;
 use crate::sql::encode::encode as encode_record;
 use crate::sql::recall::TaskFacts;
-use crate::sql::rows::{exact, exact_or_null, flag, text_or_null, write as execute};
+use crate::sql::rows::{exact, exact_or_null, flag};
 use crate::sql::statements as sql;
+use crate::sql::writes::{Cell, Span, Writes};
 use crate::status;
+use tidehold_delta::write_string;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
 use tidehold_session::storage::StorageError;
 
-/// A record with its JSON text.
+/// A record and where its JSON text is.
 pub(super) struct EncodedRow<'a> {
     write: TableWrite<'a>,
-    text: String,
+    text: Span,
 }
 
-/// Encodes the records of a batch, before the transaction begins.
-pub(super) fn encode<'a>(plan: &Plan<'a>) -> Result<Vec<EncodedRow<'a>>, StorageError> {
+/// Encodes the records of a batch, before any of them is looked up.
+pub(super) fn encode<'a>(writes: &mut Writes, plan: &Plan<'a>) -> Result<Vec<EncodedRow<'a>>, StorageError> {
     let encode_one = |write: &TableWrite<'a>| {
-        let text = encode_record(|writer| match write {
-            TableWrite::Conversation(record) => writer.conversation(record),
-            TableWrite::Entry(record) => writer.entry(record),
-            TableWrite::Task(record) => writer.task(record),
-            TableWrite::Submission(record) => writer.submission(record),
-        })?;
-        Ok(EncodedRow { write: *write, text })
+        let (text, encoded) = writes.encode(|text| {
+            encode_record(text, |writer| match write {
+                TableWrite::Conversation(record) => writer.conversation(record),
+                TableWrite::Entry(record) => writer.entry(record),
+                TableWrite::Task(record) => writer.task(record),
+                TableWrite::Submission(record) => writer.submission(record),
+            })
+        });
+        encoded.map(|()| EncodedRow { write: *write, text })
     };
     plan.tables.iter().map(encode_one).collect()
 }
 
-pub(super) fn write(target: &Target<'_>, row: &EncodedRow<'_>) -> Result<(), StorageError> {
+pub(super) fn write(target: &mut Target<'_>, row: EncodedRow<'_>) -> Result<(), StorageError> {
     match row.write {
-        TableWrite::Conversation(record) => conversation(target, record, &row.text),
-        TableWrite::Entry(record) => entry(target, record, &row.text),
-        TableWrite::Task(record) => task(target, record, &row.text),
-        TableWrite::Submission(record) => submission(target, record, &row.text),
+        TableWrite::Conversation(record) => conversation(target, record, row.text),
+        TableWrite::Entry(record) => entry(target, record, row.text),
+        TableWrite::Task(record) => task(target, record, row.text),
+        TableWrite::Submission(record) => submission(target, record, row.text),
     }
 }
 
-fn conversation(target: &Target<'_>, record: &ConversationRecord, text: &str) -> Result<(), StorageError> {
+fn conversation(
+    target: &mut Target<'_>,
+    record: &ConversationRecord,
+    text: Span,
+) -> Result<(), StorageError> {
     target.check_new(record.id.0)?;
-    let params = [
+    let cells = [
         exact(record.id.0),
         exact_or_null(record.parent.map(|parent| parent.conversation_id.0)),
         exact_or_null(record.parent.map(|parent| parent.at.0)),
         exact_or_null(record.owner.map(|owner| owner.conversation_id.0)),
         exact_or_null(record.owner.map(|owner| owner.task_id.0)),
-        Param::Text(text),
+        Cell::Text(text),
     ];
-    execute(target.driver, &sql::INSERT_CONVERSATION, &params)
+    target.writes.push(&sql::INSERT_CONVERSATION, &cells);
+    Ok(())
 }
 
-fn entry(target: &Target<'_>, record: &EntryRecord, text: &str) -> Result<(), StorageError> {
+fn entry(target: &mut Target<'_>, record: &EntryRecord, text: Span) -> Result<(), StorageError> {
     target.check_new(record.id.0)?;
-    let (count, inline) = place_text(target, record.id.0, 0, text)?;
-    let params = [
+    let (count, inline) = place_text(&mut target.writes, record.id.0, 0, text);
+    let cells = [
         exact(record.id.0),
         exact(record.conversation_id.0),
         exact_or_null(record.head.map(|head| head.0)),
         exact(target.seq.0),
         exact(count),
-        Param::Text(inline),
+        Cell::Text(inline),
     ];
-    execute(target.driver, &sql::INSERT_ENTRY, &params)
+    target.writes.push(&sql::INSERT_ENTRY, &cells);
+    Ok(())
 }
 
 /// What is stored of a record that is about to be replaced.
@@ -98,8 +108,8 @@ fn facts(
     }))
 }
 
-fn task_facts(target: &Target<'_>, id: u64) -> Result<Option<TaskFacts>, StorageError> {
-    let recalled = target.recall.borrow_mut().tasks.take(id);
+fn task_facts(target: &mut Target<'_>, id: u64) -> Result<Option<TaskFacts>, StorageError> {
+    let recalled = target.recall.tasks.take(id);
     if recalled.is_some() {
         return Ok(recalled);
     }
@@ -114,9 +124,8 @@ fn task_facts(target: &Target<'_>, id: u64) -> Result<Option<TaskFacts>, Storage
     }))
 }
 
-fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), StorageError> {
+fn task(target: &mut Target<'_>, record: &TaskRecord, text: Span) -> Result<(), StorageError> {
     let id = record.id.0;
-    let status = Param::Text(status::task_name(status::of_task(record)));
     let (abort, background) = (flag(record.abort_requested), flag(record.background));
     let ended = !record.is_live();
     let stored = task_facts(target, id)?;
@@ -130,15 +139,16 @@ fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), Stor
             0
         }
     };
-    let (count, inline) = place_text(target, id, chunks, text)?;
-    let (id, chunks, inline) = (exact(id), exact(count), Param::Text(inline));
+    let writes = &mut target.writes;
+    let (count, inline) = place_text(writes, id, chunks, text);
+    let status = writes.text(status::task_name(status::of_task(record)));
+    let (id, chunks, inline) = (exact(id), exact(count), Cell::Text(inline));
     match &stored {
         None => {
-            let kind = encode_name(&record.kind);
+            let kind = Cell::Text(writes.encode(|text| write_string(text, &record.kind)).0);
             let conversation = exact(record.conversation_id.0);
-            let kind = Param::Text(&kind);
             let ended = flag(ended);
-            let params = [
+            let cells = [
                 id,
                 conversation,
                 kind,
@@ -149,15 +159,15 @@ fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), Stor
                 chunks,
                 inline,
             ];
-            execute(target.driver, &sql::INSERT_TASK, &params)?;
+            writes.push(&sql::INSERT_TASK, &cells);
         }
         Some(stored) if stored.ended == ended => {
-            let params = [id, status, abort, background, chunks, inline];
-            execute(target.driver, &sql::UPDATE_TASK, &params)?;
+            let cells = [id, status, abort, background, chunks, inline];
+            writes.push(&sql::UPDATE_TASK, &cells);
         }
         Some(_) => {
-            let params = [id, status, abort, background, chunks, inline, flag(ended)];
-            execute(target.driver, &sql::TURN_TASK, &params)?;
+            let cells = [id, status, abort, background, chunks, inline, flag(ended)];
+            writes.push(&sql::TURN_TASK, &cells);
         }
     }
     if !ended {
@@ -167,45 +177,48 @@ fn task(target: &Target<'_>, record: &TaskRecord, text: &str) -> Result<(), Stor
             ended,
             chunks: count,
         };
-        target.recall.borrow_mut().tasks.put(record.id.0, facts);
+        target.recall.tasks.put(record.id.0, facts);
     }
     Ok(())
 }
 
-fn submission(target: &Target<'_>, record: &SubmissionRecord, text: &str) -> Result<(), StorageError> {
+fn submission(target: &mut Target<'_>, record: &SubmissionRecord, text: Span) -> Result<(), StorageError> {
     let id = record.id.0;
-    let status = Param::Text(status::submission_name(status::of_submission(record)));
+    let status = status::submission_name(status::of_submission(record));
     let live = !record.is_settled();
-    let live_column = if live { exact(1) } else { Param::Null };
+    let live_column = if live { exact(1) } else { Cell::Null };
     let Some(stored) = facts(target, &sql::SUBMISSION_FACTS, id)? else {
         target.check_new(id)?;
         let request = record.request_id.as_deref().map(encode_name);
         check_request(target, record, request.as_deref())?;
-        let (count, inline) = place_text(target, id, 0, text)?;
-        let params = [
+        let writes = &mut target.writes;
+        let (count, inline) = place_text(writes, id, 0, text);
+        let request = request.map(|request| writes.text(&request));
+        let status = writes.text(status);
+        let cells = [
             exact(id),
             exact(record.conversation_id.0),
-            text_or_null(request.as_deref()),
+            request.unwrap_or_default(),
             status,
             live_column,
             exact(count),
-            Param::Text(inline),
+            Cell::Text(inline),
         ];
-        return execute(target.driver, &sql::INSERT_SUBMISSION, &params);
+        writes.push(&sql::INSERT_SUBMISSION, &cells);
+        return Ok(());
     };
     let request = stored.name.as_deref().map(decode_name).transpose()?;
     batch::check_submission_stays(record, stored.conversation, request.as_deref())?;
-    let (count, inline) = place_text(target, id, stored.chunks, text)?;
-    let params = [exact(id), status, exact(count), Param::Text(inline)];
+    let writes = &mut target.writes;
+    let (count, inline) = place_text(writes, id, stored.chunks, text);
+    let status = writes.text(status);
+    let (id, count, inline) = (exact(id), exact(count), Cell::Text(inline));
     if stored.mark == live {
-        return execute(target.driver, &sql::UPDATE_SUBMISSION, &params);
+        writes.push(&sql::UPDATE_SUBMISSION, &[id, status, count, inline]);
+    } else {
+        writes.push(&sql::TURN_SUBMISSION, &[id, status, count, inline, live_column]);
     }
-    let [id, status, count, inline] = params;
-    execute(
-        target.driver,
-        &sql::TURN_SUBMISSION,
-        &[id, status, count, inline, live_column],
-    )
+    Ok(())
 }
 
 /// The unique index would refuse a second use too, but as a failure of the engine.
@@ -225,20 +238,15 @@ fn check_request(
 }
 
 /// Puts a long text into chunks over the `stored` ones. Returns their number and what its row holds.
-fn place_text<'t>(
-    target: &Target<'_>,
-    id: u64,
-    stored: u64,
-    text: &'t str,
-) -> Result<(u64, &'t str), StorageError> {
+fn place_text(writes: &mut Writes, id: u64, stored: u64, text: Span) -> (u64, Span) {
     let place = Place::record(id);
     let count = chunks::needed(text);
     if stored > count {
-        chunks::trim(target.driver, place, count)?;
+        chunks::trim(writes, place, count);
     }
     if count == 0 {
-        return Ok((0, text));
+        return (0, text);
     }
-    chunks::put(target.driver, place, text)?;
-    Ok((count, ""))
+    chunks::put(writes, place, text);
+    (count, Span::default())
 }

@@ -6,7 +6,7 @@ use tidehold_session::records::{
     AbortMarkReason, JoinPolicy, TaskOutcome, TaskOutcomeError, TaskRecord, TaskState,
 };
 
-impl Writer {
+impl Writer<'_> {
     pub(in crate::sql) fn task(&mut self, record: &TaskRecord) {
         let TaskRecord {
             id,
@@ -50,7 +50,7 @@ impl Writer {
             self.open();
             for (name, value) in memos {
                 self.separate();
-                write_string(&mut self.text, name);
+                write_string(self.text, name);
                 self.text.push(':');
                 self.value(value, 2);
             }

@@ -5,9 +5,14 @@ use serde::Serialize;
 use tidehold_delta::{Object, Text, json};
 use tidehold_session::ids::*;
 
-fn same<T: Serialize>(record: &T, write: impl FnOnce(&mut Writer)) {
+fn encoded(write: impl FnOnce(&mut Writer<'_>)) -> Result<String, StorageError> {
+    let mut text = String::new();
+    encode(&mut text, write).map(|()| text)
+}
+
+fn same<T: Serialize>(record: &T, write: impl FnOnce(&mut Writer<'_>)) {
     let wanted = Json::from_serialize(record).unwrap().to_string();
-    assert_eq!(encode(write).unwrap(), wanted);
+    assert_eq!(encoded(write).unwrap(), wanted);
 }
 
 fn name() -> Text {
@@ -203,7 +208,7 @@ fn nested(levels: usize) -> Json {
 #[test]
 fn what_has_no_json_form_is_refused() {
     let refused = |record: &TaskRecord| {
-        let written = encode(|writer| writer.task(record));
+        let written = encoded(|writer| writer.task(record));
         assert_eq!(written.is_err(), Json::from_serialize(record).is_err());
         matches!(written, Err(StorageError::Batch(_)))
     };
@@ -261,7 +266,7 @@ fn what_has_no_json_form_is_refused() {
     };
     for (model, messages) in [(510, 508), (511, 508), (510, 509)] {
         let record = entry(nested(model), nested(messages));
-        let written = encode(|writer| writer.entry(&record));
+        let written = encoded(|writer| writer.entry(&record));
         assert_eq!(written.is_err(), Json::from_serialize(&record).is_err());
         assert_eq!(written.is_err(), model + messages > 1018);
     }

@@ -286,7 +286,7 @@ fn check_addresses(documents: &[DocumentPlan<'_>]) -> Result<(), StorageError> {
         let Some(record) = document.content.and_then(ContentWrite::created) else {
             continue;
         };
-        if let Some(other) = created.insert(address(record), record.id) {
+        if let Some(other) = created.insert(record.address(), record.id) {
             return Err(batch(format!(
                 "documents {other} and {} share an address",
                 record.id
@@ -294,15 +294,6 @@ fn check_addresses(documents: &[DocumentPlan<'_>]) -> Result<(), StorageError> {
         }
     }
     Ok(())
-}
-
-/// The logical address of a new incarnation.
-pub fn address(record: &DocumentCreate) -> DocumentAddress {
-    DocumentAddress {
-        kind: record.kind.clone(),
-        scope: record.scope,
-        key: record.key.clone(),
-    }
 }
 
 /// Whether `source`, as committed before the batch, may be copied into `child`.

@@ -2,13 +2,14 @@
 
 use super::typed::{check_semantics, migrated_before, read_as};
 use super::{CachedDocument, Session};
-use crate::documents::{DocDef, DocumentAddress, Point, Scope, Token};
+use crate::documents::{DocDef, DocumentAddress, DocumentRecord, Point, Scope, Token};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{ConversationId, EntryId, Seq, SubmissionId, TaskId};
+use crate::limits::SCAN_PAGE;
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord, TaskRecord};
 use crate::storage::{
-    ConversationQuery, Cursor, EntryQuery, HeadMarker, Page, StorageFuture, StoredEntry, SubmissionQuery,
-    TaskQuery,
+    ConversationQuery, Cursor, DocumentQuery, EntryQuery, HeadMarker, Page, StorageFuture, StoredEntry,
+    SubmissionQuery, TaskQuery,
 };
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -226,6 +227,26 @@ impl Session {
 }
 
 impl super::Inner {
+    /// Every incarnation of one scope that is alive at the point, in the order of ids.
+    pub(crate) async fn documents_in(
+        &self,
+        scope: Scope,
+        at: Point,
+    ) -> Result<Vec<DocumentRecord>, SessionError> {
+        let kind = None;
+        let query = DocumentQuery { scope, at, kind };
+        let (mut records, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref());
+            let page = self.read(page).await?;
+            records.extend(page.items);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(records),
+            }
+        }
+    }
+
     /// The committed document at an address, from memory or into it. On the line, so that no commit passes meanwhile.
     pub(crate) fn load_document<'a>(
         &'a self,

@@ -9,11 +9,10 @@ use crate::documents::{
 };
 use crate::error::{Rejection, SessionError};
 use crate::ids::{DocumentId, TaskId};
-use crate::limits::SCAN_PAGE;
 use crate::publication::TaskChange;
 use crate::records::{ConversationRecord, EntryRecord, SubmissionRecord};
 use crate::session::typed::{definition_code, object};
-use crate::storage::{DocumentContent, DocumentQuery, StorageWrite};
+use crate::storage::{DocumentContent, StorageWrite};
 use std::rc::Rc;
 use tidehold_delta::{Json, Op, Prepared};
 
@@ -279,30 +278,16 @@ async fn retire_stored(
     if !tasks.iter().any(|change| known(&change)) {
         return Ok(());
     }
-    let query = DocumentQuery {
-        scope: Scope::Task { task_id: task },
-        at: Point::Current,
-        kind: None,
-    };
-    let mut cursor = None;
-    loop {
-        let session = &inner.session;
-        let page = session.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref());
-        let page = session.read(page).await?;
-        for record in page.items {
-            if prepared.iter().any(|document| document.target.id() == record.id) {
-                continue;
-            }
-            prepared.push(PreparedDocument {
-                address: record.address(),
-                target: Target::Existing(Rc::new(record)),
-                content: None,
-                retired: true,
-            });
+    for record in inner.session.documents_in(task.into(), Point::Current).await? {
+        if prepared.iter().any(|document| document.target.id() == record.id) {
+            continue;
         }
-        match page.next {
-            Some(next) => cursor = Some(next),
-            None => return Ok(()),
-        }
+        prepared.push(PreparedDocument {
+            address: record.address(),
+            target: Target::Existing(Rc::new(record)),
+            content: None,
+            retired: true,
+        });
     }
+    Ok(())
 }

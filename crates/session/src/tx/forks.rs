@@ -8,10 +8,9 @@ use super::documents::OpenDocument;
 use crate::documents::{DocDef, DocumentAddress, DocumentCreate, DocumentRecord, ForkPolicy, Point, Scope};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{ConversationId, DocumentId, EntryId};
-use crate::limits::SCAN_PAGE;
 use crate::records::{ConversationOwnership, ConversationRecord};
 use crate::session::typed::{check_semantics, read_as};
-use crate::storage::{DocumentQuery, StorageError};
+use crate::storage::StorageError;
 use futures::future::LocalBoxFuture;
 
 /// A document that a fork's child starts with.
@@ -147,26 +146,12 @@ impl Tx {
         child: ConversationId,
         copies: &mut Vec<StagedCopy>,
     ) -> Result<(), SessionError> {
-        let query = DocumentQuery {
-            scope: owner.into(),
-            at,
-            kind: None,
-        };
-        let mut cursor = None;
-        loop {
-            let session = &self.0.session;
-            let page = session.storage.scan_documents(&query, SCAN_PAGE, cursor.as_ref());
-            let page = session.read(page).await?;
-            for record in page.items {
-                if record.fork == Some(policy) {
-                    copies.push(self.copy_of(record, at, child).await?);
-                }
-            }
-            match page.next {
-                Some(next) => cursor = Some(next),
-                None => return Ok(()),
+        for record in self.0.session.documents_in(owner.into(), at).await? {
+            if record.fork == Some(policy) {
+                copies.push(self.copy_of(record, at, child).await?);
             }
         }
+        Ok(())
     }
 
     async fn copy_of(

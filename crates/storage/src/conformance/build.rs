@@ -290,10 +290,6 @@ pub mod doc {
     }
 
     pub fn address(record: &Doc) -> DocumentAddress {
-        DocumentAddress {
-            kind: record.kind.clone(),
-            scope: record.scope,
-            key: record.key.clone(),
-        }
+        record.address()
     }
 }

@@ -211,11 +211,7 @@ impl Dump<'_> {
         let mut documents = std::mem::take(&mut self.documents);
         documents.sort_by_key(|record| record.id);
         for record in documents {
-            let address = DocumentAddress {
-                kind: record.kind.clone(),
-                scope: record.scope,
-                key: record.key.clone(),
-            };
+            let address = record.address();
             for (moment, at) in self.points() {
                 let found = self.storage.find_document(&address, at).await?;
                 let found = found.map(|record| record.id);

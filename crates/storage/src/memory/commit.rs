@@ -106,7 +106,7 @@ fn copied(
 
 /// No other incarnation may stay alive at the address.
 fn check_address(state: &State, plan: &Plan<'_>, record: &DocumentCreate) -> Result<(), StorageError> {
-    match documents::find(state, &batch::address(record), Point::Current) {
+    match documents::find(state, &record.address(), Point::Current) {
         Some(holder) if !plan.retires(holder.id) => Err(batch::address_taken(record.id, holder.id)),
         _ => Ok(()),
     }
@@ -133,7 +133,7 @@ pub(super) fn apply(state: &mut State, plan: &Plan<'_>, mut copies: Copies, seq:
             state.owners.insert(record.id.0, RecordType::Document);
             state
                 .addresses
-                .entry(batch::address(record))
+                .entry(record.address())
                 .or_default()
                 .push(record.id);
             let record = record.clone().stamped(seq);

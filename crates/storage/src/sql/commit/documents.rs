@@ -46,7 +46,7 @@ pub(super) fn write(target: &mut Target<'_>, plan: &Plan<'_>) -> Result<(), Stor
 }
 
 fn check_address(target: &Target<'_>, plan: &Plan<'_>, record: &DocumentCreate) -> Result<(), StorageError> {
-    match find(&target.reader(), &batch::address(record), Point::Current)? {
+    match find(&target.reader(), &record.address(), Point::Current)? {
         Some(holder) if !plan.retires(holder.id) => Err(batch::address_taken(record.id, holder.id)),
         _ => Ok(()),
     }

@@ -105,7 +105,7 @@ fn an_abort_that_races_the_reservation_lets_no_phase_start() {
             )
             .await
         });
-        let id = created.await.unwrap();
+        let id = created.await.unwrap().id();
         // The mark is on the line before the first step of the invocation.
         scheduler.abort_task(id).await.unwrap();
         id
@@ -367,7 +367,7 @@ fn an_owner_aborts_what_it_owns_and_nothing_else() {
         let live = runtime.outcomes(&[child]).await.unwrap_err();
         assert_eq!(live.to_string(), format!("task {child} is not terminal"));
         runtime.abort_owned(child).await?;
-        let outcomes = runtime.outcomes(&[child]).await?;
+        let outcomes = runtime.outcomes(&[child.id()]).await?;
         runtime
             .finish(Outcome::Completed(json!(outcome_name(&outcomes[0]))))
             .await

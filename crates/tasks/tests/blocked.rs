@@ -32,7 +32,8 @@ fn old() -> (Bench, tidehold_session::ids::TaskId) {
     let old = Rc::new(old);
     bench.registry.install(Rc::clone(&old));
     let id = bench.commit(async move |tx| {
-        create(&tx, old.as_ref(), &json!({}), TaskOptions::in_conversation(ROOT)).await
+        let options = TaskOptions::in_conversation(ROOT);
+        Ok(create(&tx, old.as_ref(), &json!({}), options).await?.id())
     });
     bench.settle();
     (bench, id)

@@ -79,7 +79,11 @@ fn one_commit_reserves_every_eligible_task() {
         let mut ids = Vec::new();
         for _ in 0..5 {
             let options = TaskOptions::in_conversation(ROOT);
-            ids.push(create(&tx, &Probe::<Plain>::new(), &json!({}), options).await?);
+            ids.push(
+                create(&tx, &Probe::<Plain>::new(), &json!({}), options)
+                    .await?
+                    .id(),
+            );
         }
         Ok(ids)
     });

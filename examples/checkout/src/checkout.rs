@@ -4,10 +4,9 @@ use super::payment::{Payment, PaymentInput, PaymentResult};
 use serde::Serialize;
 use std::rc::Rc;
 use tidehold_delta::FromJson;
-use tidehold_session::ids::TaskId;
-use tidehold_session::records::{TaskOutcome, TaskOutcomeError};
 use tidehold_tasks::{
-    JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
+    JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, TaskOutcomeError,
+    TypedOutcome, TypedTaskId, Wake, create,
 };
 
 /// Pays with every card of its input, or with none.
@@ -28,9 +27,12 @@ pub enum CheckoutPhase {
     Start,
     /// The payments exist, in the order of the input. It waits here for all of them.
     Settle {
-        payments: Vec<TaskId>,
+        payments: Vec<PaymentId>,
     },
 }
+
+/// A task id that knows what a payment yields.
+pub type PaymentId = TypedTaskId<PaymentResult>;
 
 /// How every payment ended, in the order of the input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, FromJson)]
@@ -65,18 +67,15 @@ impl Checkout {
                     let options = TaskOptions::owned_by(record.id);
                     payments.push(create(&tx, payment.as_ref(), order, options).await?);
                 }
-                Ok(Some(Next::Wait {
-                    on: payments.clone(),
-                    checkpoint: CheckoutPhase::Settle { payments },
-                    policy: JoinPolicy::FailFast,
-                    until: None,
-                }))
+                let on = payments.clone();
+                let checkpoint = CheckoutPhase::Settle { payments };
+                Ok(Some(Next::join(checkpoint, JoinPolicy::FailFast, on)))
             })
             .await
     }
 
     /// All payments have ended. Unless all went through, those that did are given back.
-    async fn settle(&self, runtime: &Runtime<Self>, payments: &[TaskId]) -> Result<(), TaskFault> {
+    async fn settle(&self, runtime: &Runtime<Self>, payments: &[PaymentId]) -> Result<(), TaskFault> {
         let outcomes = runtime.outcomes(payments).await?;
         let result = result(&outcomes);
         if result.payments.iter().all(|end| *end == PaymentEnd::Completed) {
@@ -84,7 +83,7 @@ impl Checkout {
         }
         self.give_back(runtime, &outcomes).await?;
         let failed = outcomes.iter().find_map(|outcome| match outcome {
-            TaskOutcome::Failed { error, .. } => Some(error.clone()),
+            TypedOutcome::Failed { error, .. } => Some(error.clone()),
             _ => None,
         });
         let error = failed.unwrap_or_else(|| TaskOutcomeError {
@@ -96,10 +95,9 @@ impl Checkout {
     }
 
     /// Refunds the payments that went through. No intent is needed first: their keys are in their outcomes.
-    async fn give_back(&self, runtime: &Runtime<Self>, outcomes: &[TaskOutcome]) -> Result<(), TaskFault> {
+    async fn give_back(&self, runtime: &Runtime<Self>, outcomes: &[PaymentOutcome]) -> Result<(), TaskFault> {
         for outcome in outcomes {
-            if let TaskOutcome::Completed { result } = outcome {
-                let paid: PaymentResult = result.to_typed()?;
+            if let TypedOutcome::Completed(paid) = outcome {
                 self.payment.refund(runtime, &paid.key).await?;
             }
         }
@@ -107,13 +105,15 @@ impl Checkout {
     }
 }
 
-fn result(outcomes: &[TaskOutcome]) -> CheckoutResult {
+type PaymentOutcome = TypedOutcome<PaymentResult>;
+
+fn result(outcomes: &[PaymentOutcome]) -> CheckoutResult {
     let payments = outcomes.iter().map(|outcome| match outcome {
-        TaskOutcome::Completed { .. } => PaymentEnd::Completed,
-        TaskOutcome::Failed { .. } => PaymentEnd::Failed,
-        TaskOutcome::Aborted { .. } => PaymentEnd::Aborted,
-        TaskOutcome::Orphaned { .. } => PaymentEnd::Orphaned,
-        TaskOutcome::Faulted { .. } => PaymentEnd::Faulted,
+        TypedOutcome::Completed(_) => PaymentEnd::Completed,
+        TypedOutcome::Failed { .. } => PaymentEnd::Failed,
+        TypedOutcome::Aborted { .. } => PaymentEnd::Aborted,
+        TypedOutcome::Orphaned { .. } => PaymentEnd::Orphaned,
+        TypedOutcome::Faulted { .. } => PaymentEnd::Faulted,
     });
     CheckoutResult {
         payments: payments.collect(),

@@ -10,7 +10,7 @@ mod ledger;
 mod payment;
 mod payments;
 
-pub use checkout::{Checkout, CheckoutInput, CheckoutPhase, CheckoutResult, PaymentEnd};
+pub use checkout::{Checkout, CheckoutInput, CheckoutPhase, CheckoutResult, PaymentEnd, PaymentId};
 pub use ledger::Ledger;
 pub use payment::{Payment, PaymentInput, PaymentPhase, PaymentResult};
 pub use payments::{Charge, Payments, Unreachable};

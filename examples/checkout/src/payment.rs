@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::rc::Rc;
 use tidehold_delta::FromJson;
 use tidehold_session::host::{Host, Millis};
-use tidehold_tasks::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
+use tidehold_tasks::{Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
 
 /// The longest pause between two attempts to reach the bank.
 const LONGEST_PAUSE_MS: Millis = 60_000;
@@ -92,13 +92,9 @@ impl Payment {
 
 /// Nothing is in memory until then: the wait is in the record, and the alarm is set to it.
 async fn park(runtime: &Runtime<Payment>, checkpoint: PaymentPhase, until: Millis) -> Result<(), TaskFault> {
-    let wait = Next::Wait {
-        checkpoint,
-        on: Vec::new(),
-        policy: JoinPolicy::AllSettled,
-        until: Some(until),
-    };
-    runtime.commit(async move |_, _| Ok(Some(wait))).await
+    runtime
+        .commit(async move |_, _| Ok(Some(Next::sleep(checkpoint, until))))
+        .await
 }
 
 fn pause(attempt: u32) -> Millis {

@@ -17,7 +17,7 @@ use tidehold_example_checkout::*;
 use tidehold_session::host_local::LocalRuntime;
 use tidehold_session::ids::{ROOT_CONVERSATION_ID as ROOT, TaskId};
 use tidehold_session::records::TaskOutcome;
-use tidehold_session::{Session, SessionOptions};
+use tidehold_session::{Session, SessionError, SessionOptions};
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::{Scheduler, SchedulerOptions, TaskOptions, TaskRecord, TaskRegistry, create};
 
@@ -125,7 +125,8 @@ impl Life {
             session
                 .commit(async move |tx| {
                     tx.create_root().await?;
-                    create(&tx, &definition, &input, TaskOptions::in_conversation(ROOT)).await
+                    let options = TaskOptions::in_conversation(ROOT);
+                    Ok::<_, SessionError>(create(&tx, &definition, &input, options).await?.id())
                 })
                 .await
         });

@@ -1,7 +1,6 @@
 //! Opening: one bounded scan of live work, at most one commit, no task code (spec 5.1, invariant 6).
 
 use super::Inner;
-use super::assess::assess;
 use super::stage::Budget;
 use crate::core::apply::admit_recovered;
 use crate::core::plan::plan;
@@ -31,6 +30,7 @@ impl Inner {
             state: RefCell::default(),
             invocations: RefCell::default(),
             starting: RefCell::default(),
+            failed_migrations: RefCell::default(),
             waiters: RefCell::default(),
             following: Cell::new(false),
             passing: Cell::new(false),
@@ -120,7 +120,7 @@ impl Inner {
             interrupted.push(record.clone());
         }
         admit_recovered(&mut self.state.borrow_mut(), Rc::new(record), &|record| {
-            assess(&self.registry, record)
+            self.assess(record)
         });
     }
 

@@ -186,7 +186,7 @@ impl Bench {
     }
 
     pub fn create_with(&mut self, input: Json, options: TaskOptions) -> TaskId {
-        self.commit(async move |tx| create(&tx, &Probe::<Plain>::new(), &input, options).await)
+        self.commit(async move |tx| Ok(create(&tx, &Probe::<Plain>::new(), &input, options).await?.id()))
     }
 
     pub fn conversation_of(&mut self, owner: TaskId) -> ConversationId {

@@ -14,7 +14,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::storage::Storage;
 use tidehold_session::{SessionEnd, SessionError};
 use tidehold_tasks::*;
 
@@ -184,7 +183,7 @@ fn a_pass_that_meets_a_close_reserves_nothing() {
     let before = head(&mut bench);
     let scheduler = bench.scheduler.clone();
     close_behind_a_slow_commit(&mut bench, move || scheduler.resume());
-    let stored = bench.storage.inner().reopen();
+    let stored = bench.medium.open();
     let after = futures::executor::block_on(stored.head());
     assert_eq!(after.unwrap(), before);
 }

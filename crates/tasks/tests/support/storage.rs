@@ -71,6 +71,7 @@ impl Drop for DatabaseFile {
 pub trait Faulty: Storage {
     fn allow_commits(&self, commits: Option<u64>, fault: CommitFault);
     fn hold_commits(&self) -> Held;
+    fn hold_reads(&self) -> Held;
 }
 
 impl<S: Storage> Faulty for Countdown<S> {
@@ -80,5 +81,9 @@ impl<S: Storage> Faulty for Countdown<S> {
 
     fn hold_commits(&self) -> Held {
         Countdown::hold_commits(self)
+    }
+
+    fn hold_reads(&self) -> Held {
+        Countdown::hold_reads(self)
     }
 }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
 use tidehold_session::ids::TaskId;
-use tidehold_session::records::{AbortMarkReason, TaskOutcome};
+use tidehold_session::records::TaskOutcome;
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
 
@@ -133,75 +133,6 @@ fn an_abort_resumes_in_its_stage_after_any_crash() {
             assert_eq!(aborts.last(), Some(&format!("abort {id}")));
         }
     }
-}
-
-fn abandoning() -> Probe {
-    stuck().on_abort(|task, runtime: Rt| async move {
-        let reason = match task.record.abort_reason {
-            Some(AbortMarkReason::Restart) => "restart",
-            None => "request",
-        };
-        runtime
-            .finish(Outcome::Aborted {
-                reason: Some(reason.into()),
-                result: None,
-            })
-            .await
-    })
-}
-
-#[test]
-fn what_was_only_awaited_in_memory_is_abandoned_when_scheduling_starts() {
-    let mut bench = Bench::new(abandoning());
-    let options = TaskOptions::in_conversation(ROOT).abandon_on_restart();
-    let abandoned = bench.create_with(json!({}), options);
-    let below = bench.create_with(json!({}), TaskOptions::owned_by(abandoned));
-    let kept = bench.create(json!({}));
-    bench.settle();
-    let mut bench = bench.restart();
-    bench.settle();
-    assert!(
-        !bench.record(abandoned).abort_requested,
-        "opening alone marks nothing"
-    );
-    for id in [below, abandoned] {
-        let reason = Some("restart".into());
-        assert_eq!(bench.outcome(id), TaskOutcome::Aborted { reason, result: None });
-    }
-    assert_eq!(bench.status(kept), "running");
-    assert!(!bench.log().contains(&format!("restart {abandoned}")));
-}
-
-#[test]
-fn an_abandoned_task_without_a_definition_waits_for_it_and_a_request_orphans_it() {
-    let abandoned_and_blocked = || {
-        let mut bench = Bench::new(abandoning());
-        let options = TaskOptions::in_conversation(ROOT).abandon_on_restart();
-        let id = bench.create_with(json!({}), options);
-        bench.settle();
-        let mut bench = bench.restart_with(|registry| registry.remove("probe"));
-        bench.scheduler.resume();
-        bench.settle();
-        assert_eq!(bench.record(id).abort_reason, Some(AbortMarkReason::Restart));
-        assert_eq!(
-            bench.inspected(id),
-            json!({ "kind": "blocked", "reason": "missing_task" })
-        );
-        assert_eq!(bench.last_alarm(), None);
-        (bench, id)
-    };
-    let (mut bench, id) = abandoned_and_blocked();
-    bench.registry.install(Rc::new(abandoning()));
-    assert_eq!(
-        bench.outcome(id),
-        TaskOutcome::Aborted {
-            reason: Some("restart".into()),
-            result: None
-        }
-    );
-    let (mut bench, id) = abandoned_and_blocked();
-    assert_eq!(bench.abort(id), AbortReply::Marked);
-    assert_eq!(message(&bench.outcome(id)), "missing_task");
 }
 
 fn reopen(mut bench: Bench) -> Bench {

@@ -69,6 +69,16 @@ impl Scheduler {
         }
     }
 
+    /// The same, for whoever must know whether it had an effect.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] or [`SessionError::Failed`] once the session has ended.
+    pub fn try_resume(&self) -> Result<(), SessionError> {
+        self.0.session.health()?;
+        self.resume();
+        Ok(())
+    }
+
     /// Enables scheduling for a call from outside, which also forgives opens without progress.
     pub fn resume_by_call(&self) {
         self.0.forgive();

@@ -53,6 +53,7 @@ impl TaskRegistry {
     /// Installs or replaces the definition of `T::NAME`. Blocked tasks of the kind are reconsidered, running ones move
     /// to it at their next phase boundary. Installing the installed object again changes nothing.
     pub fn install<T: Task>(&self, definition: Rc<T>) {
+        const { assert!(T::VERSION > 0, "versions of task definitions are positive") };
         let definition: Rc<dyn ErasedTask> = Rc::new(Typed(definition));
         let installed = self.get(T::NAME);
         if installed.is_some_and(|installed| installed.is(definition.as_ref())) {

@@ -387,3 +387,51 @@ fn an_idle_wait_that_is_given_up_ends_alone() {
     assert_eq!(bench.now(), START + 50);
     assert_eq!(outcome_name(&bench.outcome(id)), "completed");
 }
+
+/// The kind of an owner whose definition comes and goes.
+struct Owner<const VERSION: u32>;
+
+impl<const VERSION: u32> Kind for Owner<VERSION> {
+    const NAME: &'static str = "owner";
+    const VERSION: u32 = VERSION;
+}
+
+#[test]
+fn a_held_outcome_needs_no_definition_and_is_never_migrated() {
+    let upgrade = |registry: &TaskRegistry| {
+        registry.install(Rc::new(Probe::<Owner<2>>::new().migrating(|_| panic!("tried"))));
+    };
+    let remove = |registry: &TaskRegistry| registry.remove("owner");
+    let changes: [&dyn Fn(&TaskRegistry); 2] = [&remove, &upgrade];
+    for change in changes {
+        let mut bench = Bench::new(worker());
+        let owner = Probe::<Owner<1>>::new()
+            .phase("first", |_, runtime: Runtime<Probe<Owner<1>>>| async move {
+                runtime
+                    .commit(async |tx, record| {
+                        let slow = json!({ "until": START + 50 });
+                        let options = TaskOptions::owned_by(record.id);
+                        create(&tx, &Probe::<Plain>::new(), &slow, options).await?;
+                        Ok(Some(Next::Continue(json!({ "phase": "second" }))))
+                    })
+                    .await
+            })
+            .phase("second", done);
+        let owner = Rc::new(owner);
+        bench.registry.install(Rc::clone(&owner));
+        let id = bench.commit(async move |tx| {
+            let options = TaskOptions::in_conversation(ROOT);
+            Ok(create(&tx, owner.as_ref(), &json!({}), options).await?.id())
+        });
+        bench.settle();
+        assert_eq!(bench.status(id), "completing");
+        let mut bench = bench.restart_with(change);
+        assert_eq!(bench.inspected(id), json!({ "kind": "completing" }));
+        let record = bench.wait(id);
+        assert_eq!(
+            (record.version, outcome_name(record.outcome().unwrap())),
+            (1, "completed")
+        );
+        assert_eq!(*bench.recorder.reports.borrow(), Vec::<String>::new());
+    }
+}

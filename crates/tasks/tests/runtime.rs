@@ -414,3 +414,49 @@ fn a_phase_sees_one_registry_from_its_start_to_its_end() {
     bench.wait(id);
     assert_eq!(*seen.borrow(), [(None, 1), (None, 1), (Some(7), 2)]);
 }
+
+#[test]
+fn a_task_whose_initial_checkpoint_panics_is_not_created() {
+    struct Broken;
+    impl Task for Broken {
+        const NAME: &'static str = "broken";
+        const VERSION: u32 = 1;
+        type Input = Json;
+        type Checkpoint = Json;
+        type Outcome = Json;
+
+        fn initial(&self, _: &Json) -> Json {
+            panic!("no checkpoint")
+        }
+
+        fn wake(&self, _: &Json) -> Wake {
+            Wake::Now
+        }
+
+        async fn run(&self, _: Running<Self>, _: Runtime<Self>) -> Result<(), TaskFault> {
+            Ok(())
+        }
+
+        async fn abort(&self, _: Running<Self>, _: Runtime<Self>) -> Result<(), TaskFault> {
+            Ok(())
+        }
+    }
+    let mut bench = Bench::new(worker());
+    let before = head(&mut bench);
+    let session = bench.session.clone();
+    let refused = bench.run(async move {
+        let created = session.commit(async |tx| {
+            let options = TaskOptions::in_conversation(ROOT);
+            create(&tx, &Probe::<Plain>::new(), &json!({}), options).await?;
+            create(&tx, &Broken, &json!({}), options).await.map(drop)
+        });
+        created.await.map_err(|error: SessionError| error.to_string())
+    });
+    assert_eq!(
+        refused,
+        Err("a commit callback panicked: no checkpoint".to_owned())
+    );
+    assert_eq!(head(&mut bench), before, "the other task of the commit neither");
+    let neighbour = bench.create(json!({}));
+    assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
+}

@@ -24,3 +24,8 @@ pub fn install(registry: &TaskRegistry, payments: Rc<dyn Payments>) {
     registry.install(Rc::clone(&payment));
     registry.install(Rc::new(Checkout::new(payment)));
 }
+
+/// The examples of the documentation, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks.md")]
+struct Documentation;

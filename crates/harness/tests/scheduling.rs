@@ -17,7 +17,9 @@ use tidehold_harness::docs::{AGENT, LIVE, USAGE};
 use tidehold_harness::{Harness, Settings};
 use tidehold_session::SessionError;
 use tidehold_session::ids::{ROOT_CONVERSATION_ID as ROOT, SubmissionId, TaskId};
-use tidehold_session::records::{ConversationOwnership, TaskOutcome};
+use tidehold_session::records::{
+    ConversationOwnership, EntryDraft, SubmissionState, TaskOutcome, WriteStatus,
+};
 use tidehold_session::storage::Storage;
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
@@ -361,6 +363,9 @@ fn an_abort_of_a_conversation_ends_its_foreground_and_returns_when_it_is_idle() 
             created.map(drop)
         });
         created.await.unwrap();
+        let message = json!({ "role": "user", "content": "a note", "timestamp": 1 });
+        let entry = EntryDraft::of_messages("app.note", vec![message]);
+        harness.submit(ROOT, support::write(entry)).await.unwrap();
     });
     bench.runtime.settle();
     assert_eq!(
@@ -370,7 +375,13 @@ fn an_abort_of_a_conversation_ends_its_foreground_and_returns_when_it_is_idle() 
     );
     assert_eq!(live(&bench), background, "background work is untouched");
     let submissions = bench.run(async |harness| harness.live_submissions().await);
-    assert!(submissions.unwrap().is_empty(), "the queued input is withdrawn");
+    let left: Vec<_> = submissions
+        .unwrap()
+        .into_iter()
+        .map(|record| record.state)
+        .collect();
+    let write = SubmissionState::Write(WriteStatus::Queued);
+    assert_eq!(left, [write], "queued inputs are withdrawn, writes stay");
 }
 
 #[test]

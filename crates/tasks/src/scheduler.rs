@@ -69,6 +69,16 @@ impl Scheduler {
         }
     }
 
+    /// The same, for whoever must know whether it had an effect.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] or [`SessionError::Failed`] once the session has ended.
+    pub fn try_resume(&self) -> Result<(), SessionError> {
+        self.0.session.health()?;
+        self.resume();
+        Ok(())
+    }
+
     /// Enables scheduling for a call from outside, which also forgives opens without progress.
     pub fn resume_by_call(&self) {
         self.0.forgive();
@@ -100,7 +110,11 @@ impl Scheduler {
 
     /// Marks a task for abort, and resolves once the mark is committed and its run invocation has ended. The abort handler
     /// runs later, when what the task owns has ended. Unknown ids are rejected.
-    pub fn abort_task<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<AbortReply, SessionError>> {
+    pub fn abort_task<'a>(
+        &'a self,
+        id: impl Into<TaskId>,
+    ) -> LocalBoxFuture<'a, Result<AbortReply, SessionError>> {
+        let id = id.into();
         Box::pin(async move { self.0.abort_task(id, MarkStrength::Request).await })
     }
 
@@ -124,8 +138,9 @@ impl Scheduler {
     /// The terminal receipt of a task. Asks for progress, so it enables scheduling; unknown ids are rejected.
     pub fn wait_for_task<'a>(
         &'a self,
-        id: TaskId,
+        id: impl Into<TaskId>,
     ) -> LocalBoxFuture<'a, Result<Rc<TaskRecord>, SessionError>> {
+        let id = id.into();
         Box::pin(async move {
             self.resume_by_call();
             self.0.wait_for_task(id).await
@@ -168,17 +183,18 @@ impl Scheduler {
         live.filter_map(|id| state.record(id).map(Rc::clone)).collect()
     }
 
-    pub fn is_live(&self, id: TaskId) -> bool {
-        self.0.state.borrow().is_live(id)
+    pub fn is_live(&self, id: impl Into<TaskId>) -> bool {
+        self.0.state.borrow().is_live(id.into())
     }
 
     /// The committed record of a live task.
-    pub fn live_task(&self, id: TaskId) -> Option<Rc<TaskRecord>> {
-        self.0.live(id).map(|task| task.record)
+    pub fn live_task(&self, id: impl Into<TaskId>) -> Option<Rc<TaskRecord>> {
+        self.0.live(id.into()).map(|task| task.record)
     }
 
     /// Wakes a task that is parked for something outside; see [`Scheduler::poke_in`].
-    pub fn poke<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+    pub fn poke<'a>(&'a self, id: impl Into<TaskId>) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+        let id = id.into();
         Box::pin(async move {
             self.resume_by_call();
             let scheduler = self.clone();

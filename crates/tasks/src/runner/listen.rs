@@ -1,7 +1,6 @@
 //! Following publications: mirror, invocations, waiters, next pass and alarm, all in the turn of the commit.
 
 use super::Inner;
-use super::assess::assess;
 use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
 use crate::core::state::{Mode, Stage, pokes};
@@ -18,7 +17,7 @@ impl Inner {
         let changes = {
             let starting = self.starting.borrow();
             let oracle = Oracle {
-                assess: &|record| assess(&self.registry, record),
+                assess: &|record| self.assess(record),
                 starting: &|id| starting.contains_key(&id),
             };
             apply(&mut self.state.borrow_mut(), publication, oracle)
@@ -42,6 +41,9 @@ impl Inner {
         for invocation in poked.iter().filter_map(|id| self.invocation(*id)) {
             invocation.tell_poked();
         }
+        for record in &ended {
+            self.failed_migrations.borrow_mut().remove(&record.id);
+        }
         self.waiters.borrow_mut().settle(&ended);
         if relevant {
             self.replan();
@@ -60,7 +62,7 @@ impl Inner {
             };
             (record.conversation_id, pokes(record))
         };
-        let invocation = Invocation::new(id, conversation, mode, definition);
+        let invocation = Invocation::new(id, conversation, mode, definition, self.registry.snapshot());
         // Its code looks around when it starts: only later pokes are news.
         invocation.seen_pokes.set(pokes);
         self.invocations.borrow_mut().insert(id, Rc::clone(&invocation));

@@ -19,6 +19,7 @@ use crate::erased::ErasedTask;
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
 use crate::runner::arm::Timer;
+use crate::runner::assess::FailedMigration;
 use crate::runner::invocation::Invocation;
 use crate::runner::wait::Waiters;
 use std::cell::{Cell, RefCell};
@@ -40,6 +41,8 @@ pub(crate) struct Inner {
     pub invocations: RefCell<IdMap<TaskId, Rc<Invocation>>>,
     /// Definitions of the reservation commit under way: the invocation runs what its task was judged by.
     starting: RefCell<IdMap<TaskId, Rc<dyn ErasedTask>>>,
+    /// The newest failed migration of each task that met one.
+    failed_migrations: RefCell<IdMap<TaskId, FailedMigration>>,
     waiters: RefCell<Waiters>,
     /// Publications count once the open scan has been taken.
     following: Cell<bool>,

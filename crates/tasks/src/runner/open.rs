@@ -1,7 +1,6 @@
 //! Opening: one bounded scan of live work, at most one commit, no task code (spec 5.1, invariant 6).
 
 use super::Inner;
-use super::assess::assess;
 use super::stage::Budget;
 use crate::core::apply::admit_recovered;
 use crate::core::plan::due;
@@ -30,6 +29,7 @@ impl Inner {
             state: RefCell::default(),
             invocations: RefCell::default(),
             starting: RefCell::default(),
+            failed_migrations: RefCell::default(),
             waiters: RefCell::default(),
             following: Cell::new(false),
             passing: Cell::new(false),
@@ -115,7 +115,7 @@ impl Inner {
             }
             Rc::new(record)
         };
-        let judge = |record: &TaskRecord| assess(&self.registry, record);
+        let judge = |record: &TaskRecord| self.assess(record);
         let mut state = self.state.borrow_mut();
         admit_recovered(&mut state, records.into_iter().map(&mut recover), &judge);
     }

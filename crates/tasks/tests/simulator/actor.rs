@@ -3,11 +3,11 @@
 use super::model::Model;
 use super::random::Random;
 use crate::{
-    JoinPolicy, Migration, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
+    JoinPolicy, Migrate, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
 };
 use serde::Serialize;
 use std::rc::Rc;
-use tidehold_delta::{ConvertError, FromJson, Json};
+use tidehold_delta::{ConvertError, FromJson};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{ConversationOwnership, TaskRecord};
@@ -125,9 +125,11 @@ impl<const V: u32> Task for Actor<V> {
         }
     }
 
-    fn migrate(&self, input: Json, checkpoint: Json, _: u32) -> Option<Migration<Self>> {
-        let read = || Ok::<_, ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
-        Some(read().map_err(|error| error.to_string()))
+    fn migration(&self, _: u32) -> Option<Migrate<Self>> {
+        Some(|_, input, checkpoint, _| {
+            let read = || Ok::<_, ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
+            read().map_err(|error| error.to_string())
+        })
     }
 }
 
@@ -165,7 +167,7 @@ impl<const V: u32> Actor<V> {
             } else {
                 options
             };
-            return create(tx, self, &input, options).await.map(Some);
+            return create(tx, self, &input, options).await.map(|id| Some(id.id()));
         }
         let owned = tx
             .create_conversation(ConversationOwnership::Task(record.id))

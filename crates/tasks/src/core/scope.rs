@@ -6,7 +6,7 @@ use crate::limits::MAX_OWNER_DEPTH;
 use tidehold_session::ids::{ConversationId, TaskId};
 
 /// Where a traversal starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Start {
     /// Every ownerless conversation.
     Roots,

@@ -9,6 +9,8 @@ pub struct AlarmClock {
     at: Cell<Option<Millis>>,
     /// Since the handler of an alarm began.
     ringing: Cell<bool>,
+    /// What is set is the platform's own second try.
+    again: Cell<bool>,
 }
 
 /// How long after a failed handler the platform tries again.
@@ -18,13 +20,19 @@ impl AlarmClock {
     /// What the object asks for.
     pub fn set(&self, at: Option<Millis>) {
         self.at.set(at);
+        self.again.set(false);
     }
 
     pub fn at(&self) -> Option<Millis> {
         self.at.get()
     }
 
-    /// Whether a handler has begun and not ended.
+    /// Whether a handler has begun and no handler has ended since: until then the platform holds the next alarm.
+    pub fn is_handling(&self) -> bool {
+        self.ringing.get() || self.again.get()
+    }
+
+    /// Whether a handler runs.
     pub fn is_ringing(&self) -> bool {
         self.ringing.get()
     }
@@ -48,6 +56,7 @@ impl AlarmClock {
     pub fn crashed(&self, now: Millis) {
         if self.ringing.replace(false) && self.at.get().is_none() {
             self.at.set(Some(now + RETRY_MS));
+            self.again.set(true);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Campaign {
         }
         let seeds = number_from(self.count_variable).unwrap_or(self.seeds);
         match self.tell_all(seeds, tell) {
-            Ok(mut tally) => {
+            Ok(tally) => {
                 tally.add("seeds", seeds);
                 println!("{}: {tally}", self.test);
                 tally
@@ -89,7 +89,7 @@ impl Campaign {
         let (next, worst) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         let total = Mutex::new(Tally::default());
         let work = || {
-            let mut tally = Tally::default();
+            let tally = Tally::default();
             loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
                 // Seeds before the earliest failure are still told: which one is reported does not depend on threads.
@@ -102,7 +102,7 @@ impl Campaign {
                 }
                 tally.merge(&told.tally);
             }
-            if let Ok(mut total) = total.lock() {
+            if let Ok(total) = total.lock() {
                 total.merge(&tally);
             }
         };

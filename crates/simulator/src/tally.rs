@@ -1,27 +1,28 @@
 //! What stories contained.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Named counters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tally(BTreeMap<&'static str, u64>);
+pub struct Tally(RefCell<BTreeMap<&'static str, u64>>);
 
 impl Tally {
-    pub fn count(&mut self, what: &'static str) {
+    pub fn count(&self, what: &'static str) {
         self.add(what, 1);
     }
 
-    pub fn add(&mut self, what: &'static str, count: u64) {
-        *self.0.entry(what).or_default() += count;
+    pub fn add(&self, what: &'static str, count: u64) {
+        *self.0.borrow_mut().entry(what).or_default() += count;
     }
 
     pub fn get(&self, what: &str) -> u64 {
-        self.0.get(what).copied().unwrap_or(0)
+        self.0.borrow().get(what).copied().unwrap_or(0)
     }
 
-    pub fn merge(&mut self, other: &Self) {
-        for (what, count) in &other.0 {
+    pub fn merge(&self, other: &Self) {
+        for (what, count) in other.0.borrow().iter() {
             self.add(what, *count);
         }
     }
@@ -29,7 +30,7 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (what, count)) in self.0.iter().enumerate() {
+        for (at, (what, count)) in self.0.borrow().iter().enumerate() {
             let separator = if at == 0 { "" } else { ", " };
             write!(f, "{separator}{count} {what}")?;
         }

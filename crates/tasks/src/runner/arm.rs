@@ -38,6 +38,20 @@ impl Inner {
         self.kick_for(&plan);
     }
 
+    /// A commit that was admitted before the session ended may leave work that no alarm knows of. Nothing here starts it any
+    /// more: it is the next open's.
+    pub(super) fn leave_wake(&self) {
+        if self.state.borrow().stage == Stage::Ended {
+            let now = self.now();
+            let due = {
+                let state = self.state.borrow();
+                due(&state, &plan(&state, now), now)
+            };
+            self.due.set(due);
+            self.arm(now);
+        }
+    }
+
     fn kick_for(self: &Rc<Self>, plan: &Plan) {
         if plan.is_due() && self.state.borrow().is_scheduling() {
             self.kick();

@@ -47,6 +47,7 @@ impl Inner {
         if relevant {
             self.prune();
             self.replan();
+            self.leave_wake();
         } else {
             self.keep_watchdog_ahead();
         }

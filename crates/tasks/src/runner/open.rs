@@ -90,10 +90,7 @@ impl Inner {
             }
         }
         self.following.set(true);
-        if self.state.borrow().tasks.is_empty() {
-            return Ok(());
-        }
-        self.load().await?;
+        // Also without live work: what a later task gets done ends the count of what an earlier one broke.
         let stored = tx.peek(&RECOVERY, TheSession).await?.unwrap_or(Json::Null);
         let opens = recovery::read(&stored);
         {
@@ -101,6 +98,10 @@ impl Inner {
             state.opens = opens;
             state.aborts = recovery::aborts(&stored);
         }
+        if self.state.borrow().tasks.is_empty() {
+            return Ok(());
+        }
+        self.load().await?;
         self.count_open(tx, opens).await?;
         for record in interrupted {
             tx.stage_task(record).await?;

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use tidehold_delta::{ConvertError, FromJson, Json, Text};
 use tidehold_session::Tx;
 use tidehold_session::ids::TaskId;
-use tidehold_session::records::{TaskOutcome, TaskRecord, TaskState};
+use tidehold_session::records::{JoinPolicy, TaskOutcome, TaskRecord, TaskState};
 
 /// A [`Next`] without its types: the state it asks for; an outcome may still be held.
 pub(super) fn erase<C: Serialize, R: Serialize>(next: Next<C, R>) -> Result<TaskState, ConvertError> {
@@ -144,6 +144,9 @@ impl Access {
             if !is_live && tx.candidate_task(*target).await?.is_none() {
                 missing.push(*target);
             }
+        }
+        if *policy == JoinPolicy::FailFast {
+            self.inner.load_ended(on).await?;
         }
         let state = self.inner.state.borrow();
         let staged = tx.staged();

@@ -86,9 +86,17 @@ pub fn of_publication(publication: &Publication) -> String {
         let _infallible = match &change.before {
             None => {
                 let owner = change.after.owner.map(|owner| format!(" of {owner}"));
-                let background = if change.after.background { " background" } else { "" };
+                let background = if change.after.background {
+                    " background"
+                } else {
+                    ""
+                };
                 let (id, place) = (change.after.id, change.after.conversation_id);
-                write!(text, " +task {id}{} in {place}{background} {after};", owner.unwrap_or_default())
+                write!(
+                    text,
+                    " +task {id}{} in {place}{background} {after};",
+                    owner.unwrap_or_default()
+                )
             }
             Some(before) => write!(text, " task {} {} -> {after};", change.after.id, of_task(before)),
         };

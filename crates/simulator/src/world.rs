@@ -145,7 +145,9 @@ impl World {
     /// Whether nothing can run before time passes.
     pub fn is_stalled(&self) -> bool {
         let spawned = self.0.spawned.borrow();
-        self.0.ready.with(|ready| !ready.iter().any(|id| spawned.contains_key(id)))
+        self.0
+            .ready
+            .with(|ready| !ready.iter().any(|id| spawned.contains_key(id)))
     }
 
     /// The earliest time that somebody sleeps until.

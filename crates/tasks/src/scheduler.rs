@@ -1,7 +1,7 @@
 //! The scheduler's public handle (spec 5.4).
 
 use crate::core::inspect::inspect;
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::scope::{Boundaries, Start};
 use crate::core::state::{POKES, Stage, pokes};
 use crate::core::{reserve::Readiness, reserve::readiness};
@@ -79,7 +79,9 @@ impl Scheduler {
     /// once; awaiting work here would delay the next alarm.
     pub fn on_alarm(&self) {
         self.resume();
-        self.0.rearm();
+        if !broken(Sabotage::NoRearm) {
+            self.0.rearm();
+        }
     }
 
     pub fn is_scheduling(&self) -> bool {
@@ -203,7 +205,7 @@ impl Scheduler {
             let answers = match &task.record.state {
                 TaskState::Running { .. } => true,
                 TaskState::Pending { .. } => {
-                    let lost = self.0.state.borrow().sabotaged(Sabotage::LostPokes);
+                    let lost = broken(Sabotage::LostPokes);
                     !(task.will_run() || (lost && task.wake.is_none()))
                 }
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),

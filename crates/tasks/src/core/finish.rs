@@ -1,7 +1,7 @@
 //! An outcome meets the work below it: hold or end (spec 5.5, rule 1).
 
 use crate::core::forest::{Forest, Life, node_of};
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use std::borrow::Cow;
 use tidehold_session::ids::TaskId;
@@ -35,8 +35,8 @@ pub fn live_below(forest: &Forest, id: TaskId) -> impl Iterator<Item = TaskId> +
 }
 
 /// The state an outcome takes in the candidate forest.
-pub fn ending(state: &State, forest: &Forest, id: TaskId, outcome: TaskOutcome) -> TaskState {
-    if state.sabotaged(Sabotage::NoHold) {
+pub fn ending(forest: &Forest, id: TaskId, outcome: TaskOutcome) -> TaskState {
+    if broken(Sabotage::NoHold) {
         return TaskState::Terminal { outcome };
     }
     if live_below(forest, id).next().is_some() {

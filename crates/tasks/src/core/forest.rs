@@ -3,6 +3,7 @@
 //! Owner edges are immutable, so what is known stays true. Edges of work from before the open are loaded by need
 //! ([`Forest::missing`]), always upwards: the cost is the depth of live chains, never the history.
 
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::set::Set;
 use crate::limits::MAX_OWNER_DEPTH;
 use litemap::LiteMap;
@@ -136,7 +137,8 @@ impl Forest {
     /// The tasks whose ordinary owned work contains `id`, nearest first: none for a background task; the walk ends at the
     /// first background owner, which is included.
     pub fn ordinary_owners(&self, id: TaskId) -> impl Iterator<Item = TaskId> + '_ {
-        let boundary = self.nodes.get(&id).is_none_or(|node| node.background);
+        let boundary = self.nodes.get(&id).is_none_or(|node| node.background)
+            && !broken(Sabotage::CascadeAcrossBackground);
         let start = if boundary { None } else { Some(self.above(id)) };
         self.chain(start)
     }

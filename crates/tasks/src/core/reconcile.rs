@@ -1,7 +1,7 @@
 //! What follows from committed records alone (spec 5.4 and 5.5): marks that flow down, queues they empty, outcomes whose
 //! hold is over. One commit performs all of it.
 
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::set::Set;
 use crate::core::state::{LiveTask, Stage, State};
 use litemap::LiteMap;
@@ -41,7 +41,7 @@ pub fn reconcile(state: &State) -> Vec<Reconcile> {
 /// New marks by task; a request beats a restart.
 fn marks(state: &State) -> LiteMap<TaskId, Option<AbortMarkReason>> {
     let mut marks = LiteMap::new_vec();
-    if state.stage == Stage::Restarting {
+    if state.stage == Stage::Restarting && !broken(Sabotage::NoRestartMarks) {
         let abandoned = state
             .tasks
             .iter()
@@ -76,7 +76,7 @@ pub fn is_news(record: &TaskRecord, reason: Option<AbortMarkReason>) -> bool {
 
 /// The mark that the owners above a task ask for.
 fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
-    if state.sabotaged(Sabotage::NoCascade) {
+    if broken(Sabotage::NoCascade) {
         return None;
     }
     let mut mark = None;
@@ -94,7 +94,11 @@ fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
 fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
     match &record.state {
         TaskState::Terminal { .. } => None,
-        TaskState::Completing { outcome } if !matches!(outcome, TaskOutcome::Completed { .. }) => Some(None),
+        TaskState::Completing { outcome }
+            if !matches!(outcome, TaskOutcome::Completed { .. }) || broken(Sabotage::CompletedCancels) =>
+        {
+            Some(None)
+        }
         _ => record.abort_requested.then_some(record.abort_reason),
     }
 }
@@ -102,8 +106,14 @@ fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
 /// Live members of failFast waits of which another member failed, or holds a failure.
 fn fail_fast_losers(state: &State) -> Set<TaskId> {
     let mut losers = Set::new();
-    for (_, on) in state.fail_fast_waits() {
+    for (waiter, on) in state.fail_fast_waits() {
+        if broken(Sabotage::NoFailFast) {
+            break;
+        }
         if on.iter().any(|id| has_failed(state, *id)) {
+            if broken(Sabotage::MarksTheWaiter) {
+                losers.insert(waiter);
+            }
             losers.extend(
                 on.iter()
                     .copied()
@@ -137,7 +147,8 @@ fn finalized(state: &State) -> Vec<TaskId> {
     }
     // An owner exists before what it owns, so descending ids walk every tree from below.
     for (id, task) in state.tasks.iter().rev() {
-        if completing(task) && !holding.contains(id) {
+        let forgotten = broken(Sabotage::ForgetsHeldAtOpen) && task.recovered;
+        if completing(task) && !holding.contains(id) && !forgotten {
             done.push(*id);
         } else {
             state.forest.hold_above(*id, &mut holding);

@@ -1,6 +1,6 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::set::Set;
 use crate::core::state::{Fit, LiveTask, Mode, State, unanswered};
 use crate::inspection::BlockedReason;
@@ -56,13 +56,16 @@ fn reserve_one(
         Mode::Run
     };
     match mode {
-        Mode::Abort if is_held(state, holding, id) => return None,
+        Mode::Abort if is_held(holding, id) => return None,
         // Only its abort handler may run, once the cascade has marked it.
-        Mode::Run if state.is_below_intent(id) => return None,
+        Mode::Run if state.is_below_intent(id) && !broken(Sabotage::StartsBelowIntent) => return None,
         _ => {}
     }
     match (&task.fit, mode) {
         (Fit::Blocked { reason, .. }, Mode::Abort) if task.record.abort_reason.is_none() => {
+            return Some(Reservation::Orphan(id, *reason));
+        }
+        (Fit::Blocked { reason, .. }, Mode::Run) if broken(Sabotage::OrphansUnasked) => {
             return Some(Reservation::Orphan(id, *reason));
         }
         (Fit::Blocked { .. }, _) => return None,
@@ -77,8 +80,8 @@ fn reserve_one(
     }
 }
 
-fn is_held(state: &State, holding: &Set<TaskId>, id: TaskId) -> bool {
-    if state.sabotaged(Sabotage::TopDownAbort) {
+fn is_held(holding: &Set<TaskId>, id: TaskId) -> bool {
+    if broken(Sabotage::TopDownAbort) {
         return false;
     }
     holding.contains(&id)
@@ -91,7 +94,7 @@ pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Readiness::Ready,
             _ if unanswered(&task.record) > 0 => Readiness::Ready,
-            Some(Wake::At(at)) => until_or_ready(state, at, now),
+            Some(Wake::At(at)) => until_or_ready(at, now),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
             Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
             Some(Wake::External) => Readiness::Ready,
@@ -108,15 +111,16 @@ fn waiting_readiness(
     now: Millis,
 ) -> Readiness {
     let sleeps = on.is_empty() && until.is_some();
-    let joined = !sleeps && !on.iter().any(|id| state.is_live(*id));
+    let early = broken(Sabotage::ResumesJoinEarly) && on.iter().any(|id| !state.is_live(*id));
+    let joined = !sleeps && (early || !on.iter().any(|id| state.is_live(*id)));
     if joined || (sleeps && unanswered(&task.record) > 0) {
         return Readiness::Ready;
     }
-    until.map_or(Readiness::Parked, |until| until_or_ready(state, until, now))
+    until.map_or(Readiness::Parked, |until| until_or_ready(until, now))
 }
 
-fn until_or_ready(state: &State, at: Millis, now: Millis) -> Readiness {
-    if state.sabotaged(Sabotage::EarlyWake) {
+fn until_or_ready(at: Millis, now: Millis) -> Readiness {
+    if broken(Sabotage::EarlyWake) {
         return Readiness::Ready;
     }
     if now >= at {

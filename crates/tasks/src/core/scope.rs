@@ -1,9 +1,11 @@
 //! Ordinary traversal from a conversation (spec 5.4): what idle counts and a conversation abort selects.
 
 use crate::core::forest::Above;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use crate::limits::MAX_OWNER_DEPTH;
 use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::TaskState;
 
 /// Where a traversal starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +34,14 @@ pub fn live_tasks(state: &State, start: Start, boundaries: Boundaries) -> impl I
 
 /// Whether the traversal contains no live task.
 pub fn is_idle(state: &State, start: Start) -> bool {
-    live_tasks(state, start, Boundaries::Background).next().is_none()
+    live_tasks(state, start, Boundaries::Background)
+        .find(|id| !(broken(Sabotage::EarlyIdle) && waits(state, *id)))
+        .is_none()
+}
+
+fn waits(state: &State, id: TaskId) -> bool {
+    let record = state.record(id);
+    record.is_some_and(|record| matches!(record.state, TaskState::Waiting { .. }))
 }
 
 /// Whether the traversal reaches the conversation.

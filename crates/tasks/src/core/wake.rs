@@ -2,7 +2,7 @@
 
 use crate::core::plan::Plan;
 use crate::core::reserve::{Readiness, readiness};
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::set::Set;
 use crate::core::state::{LiveTask, State, unanswered};
 use crate::recovery::backoff;
@@ -39,7 +39,7 @@ pub fn due(state: &State, plan: &Plan, now: Millis) -> Due {
             None => {}
         }
     }
-    if state.sabotaged(Sabotage::NoDeadlines) {
+    if broken(Sabotage::NoDeadlines) {
         due.at = None;
     }
     due
@@ -64,6 +64,7 @@ fn due_one(state: &State, holding: &Set<TaskId>, id: TaskId, task: &LiveTask, no
             Some(Wake::At(at)) if at > now => Some(DueOne::At(at)),
             // A poke must not be lost with the memory before the task has looked after it.
             Some(Wake::External) if unanswered(&task.record) == 0 => None,
+            None | Some(_) if broken(Sabotage::NoWatchdog) => None,
             None | Some(_) => Some(DueOne::Now),
         },
         _ => match readiness(state, task, now) {

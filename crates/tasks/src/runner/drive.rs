@@ -140,7 +140,7 @@ impl Inner {
         };
         let state = {
             let state = self.state.borrow();
-            ending(&state, &state.forest, record.id, outcome)
+            ending(&state.forest, record.id, outcome)
         };
         match state {
             // The clean-up of a held fault belongs to its final commit.

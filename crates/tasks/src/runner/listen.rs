@@ -4,6 +4,7 @@ use super::Inner;
 use super::assess::assess;
 use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Mode, Stage, pokes};
 use crate::erased::ErasedTask;
 use crate::limits::EDGE_SLACK;
@@ -35,6 +36,9 @@ impl Inner {
         for (id, mode) in started {
             if let Some(definition) = definitions.get(&id) {
                 self.start(id, mode, Rc::clone(definition));
+                if broken(Sabotage::StartsTwice) {
+                    self.start(id, mode, Rc::clone(definition));
+                }
             }
         }
         for invocation in aborted.iter().filter_map(|id| self.invocation(*id)) {

@@ -5,6 +5,7 @@ use super::assess::assess;
 use super::stage::Budget;
 use crate::core::apply::admit_recovered;
 use crate::core::plan::plan;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::wake::due;
 use crate::options::SchedulerOptions;
 use crate::recovery::{self, RECOVERY};
@@ -131,7 +132,7 @@ impl Inner {
             let (state, now) = (self.state.borrow(), self.now());
             due(&state, &plan(&state, now), now).now
         };
-        if has_due_work {
+        if has_due_work && !broken(Sabotage::ForgetsOpens) {
             recovery::write(tx, opens.saturating_add(1)).await?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::Inner;
 use super::stage::{Budget, as_staged};
 use crate::core::reconcile::{Reconcile, reconcile};
 use crate::core::reserve::{Reservation, reserve};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::Stage;
 use crate::recovery;
 use std::rc::Rc;
@@ -52,7 +53,8 @@ impl Inner {
         }
         self.load().await?;
         let actions = reconcile(&self.state.borrow());
-        if !actions.is_empty() {
+        let overtaken = broken(Sabotage::StartsBelowIntent) && !self.decide_reservations().is_empty();
+        if !actions.is_empty() && !overtaken {
             return self.perform_reconcile(tx, actions).await;
         }
         // Only now is every restart mark set, however many commits they took.

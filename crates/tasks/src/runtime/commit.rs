@@ -2,6 +2,7 @@
 
 use super::{Access, Runtime};
 use crate::core::finish::{candidate, ending};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Mode, OWN_MEMOS, answer};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
@@ -96,7 +97,7 @@ impl Access {
                 let state = self.inner.state.borrow();
                 let staged = tx.staged();
                 let forest = candidate(&state, &staged.tasks, staged.conversations.iter().map(Rc::as_ref));
-                ending(&state, &forest, record.id, outcome)
+                ending(&forest, record.id, outcome)
             }
             waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
             other => other,
@@ -181,7 +182,9 @@ impl<T: Task> Runtime<T> {
         let winner = session
             .commit(async move |tx: Tx| {
                 let record = access.gate()?;
-                if let Some(winner) = record.memos.get(&name) {
+                if let Some(winner) = record.memos.get(&name)
+                    && !broken(Sabotage::MemosChange)
+                {
                     return Ok::<Json, TaskFault>(winner.clone());
                 }
                 let mut record = record.as_ref().clone();

@@ -31,31 +31,12 @@ pub struct Own {
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum Point {
     Spawn,
-    Effect {
-        n: u64,
-        own: Own,
-    },
-    Poll {
-        n: u64,
-        at: Millis,
-        own: Own,
-    },
-    External {
-        n: u64,
-        own: Own,
-    },
-    Join {
-        n: u64,
-        on: Vec<TaskId>,
-        own: Own,
-    },
-    Slept {
-        n: u64,
-        own: Own,
-    },
-    End {
-        own: Own,
-    },
+    Effect { n: u64, own: Own },
+    Poll { n: u64, at: Millis, own: Own },
+    External { n: u64, own: Own },
+    Join { n: u64, on: Vec<TaskId>, own: Own },
+    Slept { n: u64, own: Own },
+    End { own: Own },
 }
 
 impl Point {
@@ -101,7 +82,11 @@ impl<const V: u32> Task for Actor<V> {
 
     async fn run(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
         let (id, model) = (runtime.task_id(), &self.0);
-        model.phase_starts(id, &task.record);
+        model.phase_starts(id, &task.record, V);
+        if model.is_broken() {
+            // The story is over, and a decision broken on purpose might call this for ever.
+            return std::future::pending().await;
+        }
         let _active = Active::new(model, id);
         let fate = task.input;
         match task.checkpoint {

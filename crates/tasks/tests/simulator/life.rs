@@ -151,7 +151,9 @@ pub fn survived(storage: &MemoryStorage) -> Survived {
         let (tasks, rooms) = (TaskQuery::default(), ConversationQuery::default());
         let tasks = storage.scan_tasks(&tasks, usize::MAX, None).await?;
         let rooms = storage.scan_conversations(&rooms, usize::MAX, None).await?;
-        let recovery = storage.find_document(&(&RECOVERY).address(TheSession), Point::Current).await?;
+        let recovery = storage
+            .find_document(&(&RECOVERY).address(TheSession), Point::Current)
+            .await?;
         let recovery = match recovery {
             Some(record) => storage.document(record.id, Point::Current).await?,
             None => None,

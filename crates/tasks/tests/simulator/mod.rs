@@ -5,6 +5,7 @@
 //! It is compiled into the crate's unit tests, where decisions can be broken on purpose.
 
 mod actor;
+mod catalogue;
 mod life;
 mod model;
 mod story;
@@ -28,8 +29,13 @@ fn every_seed_keeps_the_invariants() {
     let total = CAMPAIGN.run(&tell);
     // The stories must be worth telling.
     let seeds = total.get("seeds");
-    let enough = ["crashes", "aborts", "alarms", "waits"].iter().all(|what| total.get(what) > seeds);
-    assert!(seeds == 0 || (enough && total.get("tasks") > 10 * seeds), "{total}");
+    let enough = ["crashes", "aborts", "alarms", "waits"]
+        .iter()
+        .all(|what| total.get(what) > seeds);
+    assert!(
+        seeds == 0 || (enough && total.get("tasks") > 10 * seeds),
+        "{total}"
+    );
 }
 
 #[test]

@@ -58,6 +58,8 @@ struct Known {
     /// When its last handler of this life returned.
     left: Option<Tick>,
     active: bool,
+    /// The last commit before its last commit callback.
+    gated: Option<Seq>,
     /// Of the last handler of this life.
     mode: Option<Mode>,
     /// The last phase of this life, with the reservation it belongs to.
@@ -114,6 +116,7 @@ impl Known {
             reserved: 0,
             left: None,
             active: false,
+            gated: None,
             mode: None,
             phase: None,
             poked: None,
@@ -140,7 +143,9 @@ impl Known {
 }
 
 fn point_of(record: &TaskRecord) -> Option<Point> {
-    record.checkpoint().map(|json| json.to_typed().expect("an actor's checkpoint"))
+    record
+        .checkpoint()
+        .map(|json| json.to_typed().expect("an actor's checkpoint"))
 }
 
 impl Inner {
@@ -149,7 +154,29 @@ impl Inner {
     }
 
     fn deployed(&self) -> Deployed {
-        self.deployed.last().map_or(Some(LATEST), |(_, deployed)| *deployed)
+        self.deployed
+            .last()
+            .map_or(Some(LATEST), |(_, deployed)| *deployed)
+    }
+
+    /// Whether definitions of other versions that can take the task, and no other, were installed since the last handler of
+    /// this invocation returned: it had to hand over.
+    fn was_replaced(&self, id: TaskId, version: u32) -> bool {
+        let Some(task) = self.tasks.get(&id) else {
+            return false;
+        };
+        let Some(since) = task.left.filter(|left| *left >= task.reserved) else {
+            return false;
+        };
+        for (at, deployed) in self.deployed.iter().rev() {
+            if *deployed == Some(version) || !task.fits(*deployed) {
+                return false;
+            }
+            if *at < since {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether a definition that was installed since the last publication can take the task: commits come one after the
@@ -245,4 +272,3 @@ impl Model {
         self.touch();
     }
 }
-

@@ -116,7 +116,9 @@ impl Story {
             }
         };
         self.tally.count("crashes");
-        let Ground { world, model, alarm, .. } = &self.ground;
+        let Ground {
+            world, model, alarm, ..
+        } = &self.ground;
         model.trace.line(|| "-- crash".to_owned());
         let storage = life.end(world);
         let survived = survived(&storage);
@@ -189,7 +191,11 @@ impl Story {
 
     /// Someone opens a cold object, or asks an open one for progress.
     fn look_in(&mut self) {
-        let way_in = if self.random.percent(50) { WayIn::Call } else { WayIn::Look };
+        let way_in = if self.random.percent(50) {
+            WayIn::Call
+        } else {
+            WayIn::Look
+        };
         self.begin(way_in);
         if let (WayIn::Call, Some(scheduler)) = (way_in, self.life().and_then(Life::scheduler)) {
             scheduler.resume_by_call();

@@ -39,7 +39,9 @@ impl<const V: u32> Actor<V> {
         };
         match self.commit(runtime, Some(wait)).await {
             Err(TaskFault::Wait(_)) => {}
-            Ok(()) => self.0.breach(format!("the abort handler of {} waits", runtime.task_id())),
+            Ok(()) => self
+                .0
+                .breach(format!("the abort handler of {} waits", runtime.task_id())),
             Err(other) => return Err(other),
         }
         Ok(())

@@ -48,6 +48,7 @@ impl<const V: u32> Actor<V> {
             4 => {
                 let (left, model, wait) = (runtime.clone(), Rc::clone(&self.0), until + random.below(3_000));
                 let host = Rc::clone(runtime.session().host());
+                let since = model.reserved(left.task_id());
                 runtime.session().spawn(async move {
                     host.sleep_until(wait).await;
                     let checked = Rc::clone(&model);
@@ -57,7 +58,7 @@ impl<const V: u32> Actor<V> {
                             Ok(None)
                         })
                         .await;
-                    model.left_behind(left.task_id(), outcome.is_ok());
+                    model.left_behind(left.task_id(), since, outcome.is_ok());
                 });
                 Ok(())
             }
@@ -94,7 +95,13 @@ impl<const V: u32> Actor<V> {
         Ok(())
     }
 
-    async fn go_on(&self, random: &Random, n: u64, own: Own, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
+    async fn go_on(
+        &self,
+        random: &Random,
+        n: u64,
+        own: Own,
+        runtime: &Runtime<Self>,
+    ) -> Result<(), TaskFault> {
         let now = runtime.now();
         match random.below(20) {
             0..4 => self.advance(runtime, Point::Effect { n: n + 1, own }).await,
@@ -103,7 +110,10 @@ impl<const V: u32> Actor<V> {
                 self.advance(runtime, Point::Poll { n, at, own }).await
             }
             7 | 8 => self.advance(runtime, Point::External { n, own }).await,
-            9 | 10 => self.sleep_durably(now + random.below(20_000), n, own, runtime).await,
+            9 | 10 => {
+                self.sleep_durably(now + random.below(20_000), n, own, runtime)
+                    .await
+            }
             11..16 if !own.children.is_empty() => {
                 let policy = if random.percent(60) {
                     JoinPolicy::FailFast
@@ -116,7 +126,8 @@ impl<const V: u32> Actor<V> {
             }
             16 | 17 => {
                 let on = self.strangers(random);
-                self.wait(runtime, (n, own), on, JoinPolicy::AllSettled, None).await
+                self.wait(runtime, (n, own), on, JoinPolicy::AllSettled, None)
+                    .await
             }
             _ => self.advance(runtime, Point::End { own }).await,
         }
@@ -125,7 +136,9 @@ impl<const V: u32> Actor<V> {
     /// Tasks of anyone, ended ones too.
     fn strangers(&self, random: &Random) -> Vec<TaskId> {
         let known = self.0.known();
-        let mut on: Vec<TaskId> = (0..=random.below(2)).filter_map(|_| random.pick(&known).copied()).collect();
+        let mut on: Vec<TaskId> = (0..=random.below(2))
+            .filter_map(|_| random.pick(&known).copied())
+            .collect();
         on.sort();
         on.dedup();
         on

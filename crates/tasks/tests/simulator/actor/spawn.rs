@@ -11,7 +11,11 @@ use tidehold_simulator::Random;
 impl<const V: u32> Actor<V> {
     pub(super) async fn spawn(&self, fate: &Fate, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
         let (actor, random, depth) = (self.clone(), Random::at(fate.seed, 500), fate.depth);
-        let count = if depth == 0 || fate.plain { 0 } else { random.below(4) };
+        let count = if depth == 0 || fate.plain {
+            0
+        } else {
+            random.below(4)
+        };
         runtime
             .commit(async move |tx: Tx, record| {
                 actor.0.gated(&record);
@@ -22,7 +26,9 @@ impl<const V: u32> Actor<V> {
                         depth: depth - 1,
                         plain: random.percent(15),
                     };
-                    actor.create_below(&random, &tx, record.id, input, &mut own).await?;
+                    actor
+                        .create_below(&random, &tx, record.id, input, &mut own)
+                        .await?;
                 }
                 Ok(Some(Next::Continue(Point::Effect { n: 0, own })))
             })

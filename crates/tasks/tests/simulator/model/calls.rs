@@ -121,7 +121,9 @@ impl Model {
         let gone = !(task.active && task.mode == Some(super::Mode::Run));
         drop(inner);
         if !(marked && gone) {
-            self.breach(format!("the abort of task {id} was confirmed: marked {marked}, run code gone {gone}"));
+            self.breach(format!(
+                "the abort of task {id} was confirmed: marked {marked}, run code gone {gone}"
+            ));
         }
     }
 

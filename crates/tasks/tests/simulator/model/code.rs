@@ -40,8 +40,14 @@ impl Model {
         });
     }
 
-    pub fn phase_starts(&self, id: TaskId, record: &TaskRecord) {
-        self.trace.line(|| format!("phase of task {id}: {:?}", record.checkpoint()));
+    pub fn phase_starts(&self, id: TaskId, record: &TaskRecord, version: u32) {
+        self.trace.line(|| {
+            format!(
+                "phase of task {id} in version {version}: {:?}",
+                record.checkpoint()
+            )
+        });
+        let replaced = self.inner.borrow().was_replaced(id, version);
         self.with(id, |task| {
             task.mode = Some(Mode::Run);
             let phase = Some((task.reserved, record.checkpoint().cloned().unwrap_or_default()));
@@ -53,7 +59,14 @@ impl Model {
                 return Some(format!("a phase of task {id} started after it was cancelled"));
             }
             if task.abandoned {
-                return Some(format!("a phase of the abandoned task {id} started after a restart"));
+                return Some(format!(
+                    "a phase of the abandoned task {id} started after a restart"
+                ));
+            }
+            if replaced {
+                return Some(format!(
+                    "a phase of task {id} started in version {version}, which was replaced"
+                ));
             }
             again.then(|| format!("a phase of task {id} started again without progress"))
         });
@@ -83,13 +96,18 @@ impl Model {
 
     /// A commit callback of the task runs.
     pub fn gated(&self, record: &Rc<TaskRecord>) {
-        let id = record.id;
+        let (id, seq) = (record.id, self.inner.borrow().seq);
         self.with(id, |task| {
+            task.gated = seq;
             if *task.record != **record {
-                return Some(format!("a commit of task {id} sees another record than was published"));
+                return Some(format!(
+                    "a commit of task {id} sees another record than was published"
+                ));
             }
             if !matches!(record.state, TaskState::Running { .. }) {
-                return Some(format!("a commit of task {id} was let through, which is not running"));
+                return Some(format!(
+                    "a commit of task {id} was let through, which is not running"
+                ));
             }
             let late = record.abort_requested && task.mode == Some(Mode::Run);
             late.then(|| format!("a run commit of task {id} was let through after its abort mark"))
@@ -118,7 +136,9 @@ impl Model {
         self.with(id, |task| {
             let stored = task.record.memos.get(name).and_then(tidehold_delta::Json::as_u64);
             if stored != Some(value) && task.record.outcome().is_none() {
-                return Some(format!("memo {name} of task {id} is {stored:?}, and the task was told {value}"));
+                return Some(format!(
+                    "memo {name} of task {id} is {stored:?}, and the task was told {value}"
+                ));
             }
             (winner != value).then(|| format!("memo {name} of task {id} was {winner} and is {value}"))
         });
@@ -133,8 +153,19 @@ impl Model {
         });
     }
 
-    pub fn left_behind(&self, id: TaskId, committed: bool) {
-        self.trace.line(|| format!("left behind by task {id}: committed {committed}"));
+    /// When the task was last reserved.
+    pub fn reserved(&self, id: TaskId) -> u64 {
+        self.inner.borrow().tasks.get(&id).map_or(0, |task| task.reserved)
+    }
+
+    /// What an invocation left behind tried to commit.
+    pub fn left_behind(&self, id: TaskId, since: u64, committed: bool) {
+        self.trace
+            .line(|| format!("left behind by task {id}: committed {committed}"));
+        self.with(id, |task| {
+            let late = committed && task.reserved != since;
+            late.then(|| format!("what an earlier invocation of task {id} left behind committed"))
+        });
     }
 
     /// A join was answered.
@@ -157,7 +188,8 @@ impl Model {
 
     pub fn must_have_ended(&self, id: TaskId) {
         self.with(id, |task| {
-            task.is_live().then(|| format!("task {id} was aborted by its owner, who was told early"))
+            task.is_live()
+                .then(|| format!("task {id} was aborted by its owner, who was told early"))
         });
     }
 
@@ -165,7 +197,10 @@ impl Model {
         let told: Vec<TaskId> = told.iter().map(|record| record.id).collect();
         let really: Vec<TaskId> = {
             let inner = self.inner.borrow();
-            let owned = inner.tasks.iter().filter(|(_, task)| task.record.owner == Some(owner) && task.is_live());
+            let owned = inner
+                .tasks
+                .iter()
+                .filter(|(_, task)| task.record.owner == Some(owner) && task.is_live());
             owned.map(|(id, _)| *id).collect()
         };
         if told != really {
@@ -178,14 +213,18 @@ impl Model {
         let fine = match rejection {
             WaitRejection::Cycle(cycle) => {
                 let inner = self.inner.borrow();
+                // What was published since may have dissolved it.
+                let judged = inner.tasks.get(&id).and_then(|task| task.gated);
                 let mut edges = cycle.windows(2);
                 let ends = cycle.first() == Some(&id) && cycle.last() == Some(&id) && cycle.len() > 1;
-                let first = edges.next().is_some_and(|edge| edge.last().is_some_and(|to| on.contains(to)));
+                let first = edges
+                    .next()
+                    .is_some_and(|edge| edge.last().is_some_and(|to| on.contains(to)));
                 let real = |edge: &[TaskId]| match edge {
                     [from, to] => inner.waits_for(*from, *to),
                     _ => false,
                 };
-                ends && first && edges.all(real)
+                ends && first && (judged != inner.seq || edges.all(real))
             }
             _ => false,
         };

@@ -34,7 +34,8 @@ impl Model {
             inner.judge_end(&change.after);
         }
         for document in &publication.documents {
-            let (DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. }) = &document.kind
+            let (DocumentChangeKind::Created { value } | DocumentChangeKind::Changed { value, .. }) =
+                &document.kind
             else {
                 continue;
             };
@@ -93,7 +94,9 @@ impl Inner {
         };
         let mut breaches = Vec::new();
         if before.is_none_or(|before| *before != *known.record) {
-            breaches.push(format!("the change of task {id} starts from another record than was published"));
+            breaches.push(format!(
+                "the change of task {id} starts from another record than was published"
+            ));
         }
         if !known.is_live() && *known.record != *after {
             breaches.push(format!("task {id} changed after its end"));
@@ -118,9 +121,14 @@ impl Inner {
 
     fn judge_new(&mut self, after: &TaskRecord) {
         let owner = after.owner.and_then(|owner| self.tasks.get(&owner));
-        let refuses = |owner: &Known| !owner.is_live() || owner.record.outcome().is_some() || owner.record.abort_requested;
+        let refuses = |owner: &Known| {
+            !owner.is_live() || owner.record.outcome().is_some() || owner.record.abort_requested
+        };
         if owner.is_some_and(refuses) {
-            self.breach(format!("task {} was created below an owner that is over", after.id));
+            self.breach(format!(
+                "task {} was created below an owner that is over",
+                after.id
+            ));
         }
     }
 
@@ -160,14 +168,23 @@ impl Inner {
             }
         };
         says(known.active, "while its code still ran");
-        says(!self.fitted_lately(known, true), "under a definition that cannot take it");
-        let unmarked = self.tasks.iter().find(|(_, task)| task.abandoned && task.is_live() && !task.record.abort_requested);
+        says(
+            !self.fitted_lately(known, true),
+            "under a definition that cannot take it",
+        );
+        let unmarked = self
+            .tasks
+            .iter()
+            .find(|(_, task)| task.abandoned && task.is_live() && !task.record.abort_requested);
         if let Some((abandoned, _)) = unmarked {
             says(true, &format!("before the abandoned task {abandoned} was marked"));
         }
         if before.abort_requested {
             let below = self.live_below(id);
-            says(!below.is_empty(), &format!("for its abort above live work {below:?}"));
+            says(
+                !below.is_empty(),
+                &format!("for its abort above live work {below:?}"),
+            );
             return breaches;
         }
         says(self.is_below_intent(id), "below an owner that cancels it");
@@ -202,9 +219,8 @@ impl Inner {
                 let late = before.abort_requested && known.mode == Some(Mode::Run);
                 late.then(|| format!("task {id} ended itself after its abort mark"))
             }
-            TaskOutcome::Faulted { .. } => {
-                (known.active || known.left.is_none()).then(|| format!("task {id} faulted and no handler of it returned"))
-            }
+            TaskOutcome::Faulted { .. } => (known.active || known.left.is_none())
+                .then(|| format!("task {id} faulted and no handler of it returned")),
             TaskOutcome::Orphaned { .. } => {
                 let asked = known.asked || (before.abort_requested && before.abort_reason.is_none());
                 if !asked && !self.is_below_intent(id) && !self.is_being_aborted(id) {

@@ -10,7 +10,9 @@ impl Inner {
 
     fn above(&self, id: TaskId) -> Option<TaskId> {
         let record = &self.tasks.get(&id)?.record;
-        record.owner.or_else(|| self.rooms.get(&record.conversation_id).copied().flatten())
+        record
+            .owner
+            .or_else(|| self.rooms.get(&record.conversation_id).copied().flatten())
     }
 
     /// The owners whose ordinary owned work contains the task, nearest first.
@@ -32,12 +34,18 @@ impl Inner {
     /// Live ordinary owned work of a task.
     pub(super) fn live_below(&self, owner: TaskId) -> Vec<TaskId> {
         let live = self.tasks.iter().filter(|(_, task)| task.is_live());
-        live.map(|(id, _)| *id).filter(|id| self.owners(*id).contains(&owner)).collect()
+        live.map(|(id, _)| *id)
+            .filter(|id| self.owners(*id).contains(&owner))
+            .collect()
     }
 
     /// Whether a live ordinary owner has cancellation intent.
     pub(super) fn is_below_intent(&self, id: TaskId) -> bool {
-        let cancels = |owner: &TaskId| self.tasks.get(owner).is_some_and(|task| task.record.cancels_below());
+        let cancels = |owner: &TaskId| {
+            self.tasks
+                .get(owner)
+                .is_some_and(|task| task.record.cancels_below())
+        };
         self.owners(id).iter().any(cancels)
     }
 
@@ -55,7 +63,10 @@ impl Inner {
                 if self.is_live(id) {
                     found.push(id);
                 }
-                let owned = self.tasks.iter().filter(|(_, task)| task.record.owner == Some(id));
+                let owned = self
+                    .tasks
+                    .iter()
+                    .filter(|(_, task)| task.record.owner == Some(id));
                 tasks.extend(owned.map(|(id, _)| *id));
                 let rooms = self.rooms.iter().filter(|(_, owner)| **owner == Some(id));
                 open.extend(rooms.map(|(room, _)| *room));
@@ -77,18 +88,26 @@ impl Inner {
 
     /// Whether `from` waits durably for `to`, or is held by it.
     pub(super) fn waits_for(&self, from: TaskId, to: TaskId) -> bool {
-        let waits = self.tasks.get(&from).is_some_and(|task| match &task.record.state {
-            tidehold_session::records::TaskState::Waiting { on, .. } => {
-                !task.record.abort_requested && on.contains(&to)
-            }
-            _ => false,
-        });
+        let waits = self
+            .tasks
+            .get(&from)
+            .is_some_and(|task| match &task.record.state {
+                tidehold_session::records::TaskState::Waiting { on, .. } => {
+                    !task.record.abort_requested && on.contains(&to)
+                }
+                _ => false,
+            });
         waits || (self.is_live(to) && self.owners(to).contains(&from))
     }
 
     /// Whether a path of such edges leads from a live task back to it.
     pub(super) fn closes_a_cycle(&self, id: TaskId) -> bool {
-        let live: Vec<TaskId> = self.tasks.iter().filter(|(_, task)| task.is_live()).map(|(id, _)| *id).collect();
+        let live: Vec<TaskId> = self
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.is_live())
+            .map(|(id, _)| *id)
+            .collect();
         let (mut seen, mut open) = (Vec::new(), vec![id]);
         while let Some(at) = open.pop() {
             for next in &live {

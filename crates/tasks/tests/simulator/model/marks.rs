@@ -8,7 +8,8 @@ impl Inner {
     /// A new or replaced mark, on what was published before it.
     pub(super) fn judge_mark(&self, known: &Known, after: &TaskRecord) -> Option<String> {
         let (id, before) = (after.id, &known.record);
-        let same = (before.abort_requested, before.abort_reason) == (after.abort_requested, after.abort_reason);
+        let same =
+            (before.abort_requested, before.abort_reason) == (after.abort_requested, after.abort_reason);
         if !after.abort_requested || same {
             return None;
         }

@@ -106,10 +106,16 @@ impl Model {
         if way_in == WayIn::Call || count <= PATIENT_OPENS {
             return;
         }
-        let deadlines = inner.tasks.values().filter_map(Known::own_time).filter(|at| *at > now);
+        let deadlines = inner
+            .tasks
+            .values()
+            .filter_map(Known::own_time)
+            .filter(|at| *at > now);
         let earliest = deadlines.min().unwrap_or(Millis::MAX).min(now + 2 * WATCHDOG_MS);
         if alarm.is_some_and(|alarm| alarm < earliest) {
-            inner.breach(format!("open {count} without progress set the alarm to {alarm:?} at {now}"));
+            inner.breach(format!(
+                "open {count} without progress set the alarm to {alarm:?} at {now}"
+            ));
         }
     }
 }
@@ -145,7 +151,10 @@ impl Inner {
             let record = &task.record;
             record.is_live()
                 && deployed == Some(record.version)
-                && matches!(record.state, TaskState::Pending { .. } | TaskState::Running { .. })
+                && matches!(
+                    record.state,
+                    TaskState::Pending { .. } | TaskState::Running { .. }
+                )
                 && !record.abort_requested
                 && !self.is_below_intent(record.id)
                 && matches!(

@@ -22,7 +22,12 @@ impl Model {
     pub fn is_closed(&self) {
         let active: Vec<TaskId> = {
             let inner = self.inner.borrow();
-            inner.tasks.iter().filter(|(_, task)| task.active).map(|(id, _)| *id).collect()
+            inner
+                .tasks
+                .iter()
+                .filter(|(_, task)| task.active)
+                .map(|(id, _)| *id)
+                .collect()
         };
         if !active.is_empty() {
             self.breach(format!("code of tasks {active:?} runs after the close"));
@@ -38,7 +43,11 @@ impl Inner {
             .filter(|(_, task)| task.is_live())
             .filter_map(|(id, task)| self.left_undone_of(*id, task))
             .collect();
-        undone.extend(self.overdue_waits().iter().map(|wait| format!("{wait} is over and was not told")));
+        undone.extend(
+            self.overdue_waits()
+                .iter()
+                .map(|wait| format!("{wait} is over and was not told")),
+        );
         undone
     }
 
@@ -60,7 +69,8 @@ impl Inner {
         }
         if record.abort_requested {
             let waits_for_code = blocked && record.abort_reason == Some(AbortMarkReason::Restart);
-            return (!waits && !waits_for_code).then(|| format!("the abort handler of task {id} was not started"));
+            return (!waits && !waits_for_code)
+                .then(|| format!("the abort handler of task {id} was not started"));
         }
         if matches!(record.state, TaskState::Running { .. }) {
             return Some(format!("task {id} is running, and no code of it is"));
@@ -70,7 +80,9 @@ impl Inner {
         }
         let parked = match &record.state {
             TaskState::Waiting { on, until, .. } => {
-                on.iter().any(|on| self.is_live(*on)) || (on.is_empty() && until.is_some() && !task.owed)
+                // One whose time had come was left to it, and the clock may have stepped back since.
+                let slept = until.is_some_and(|until| !task.owed || until <= self.latest);
+                on.iter().any(|on| self.is_live(*on)) || (on.is_empty() && slept)
             }
             _ => match &task.point {
                 Some(Point::Poll { .. } | Point::External { .. }) => !task.owed,

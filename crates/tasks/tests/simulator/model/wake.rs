@@ -33,9 +33,13 @@ impl Inner {
             match (self.need(*id, task), alarm) {
                 (None, _) | (Some(Need::Soon), Some(_)) => {}
                 (Some(Need::By(at)), Some(alarm)) if alarm <= at => {}
-                (Some(Need::Soon), None) => return Some(format!("task {id} is unsettled, and nothing wakes it")),
+                (Some(Need::Soon), None) => {
+                    return Some(format!("task {id} is unsettled, and nothing wakes it"));
+                }
                 (Some(Need::By(at)), alarm) => {
-                    return Some(format!("task {id} wakes at {at}, and the alarm is set to {alarm:?}"));
+                    return Some(format!(
+                        "task {id} wakes at {at}, and the alarm is set to {alarm:?}"
+                    ));
                 }
             }
         }

@@ -17,7 +17,8 @@ const DEPTH: u64 = 3;
 impl Story {
     /// A life that takes calls.
     fn open_life(&self) -> Option<&Life> {
-        self.life().filter(|life| life.scheduler().is_some() && !life.is_over())
+        self.life()
+            .filter(|life| life.scheduler().is_some() && !life.is_over())
     }
 
     fn call<T: 'static>(
@@ -56,7 +57,11 @@ impl Story {
         let Some(life) = self.open_life() else { return };
         self.tally.count("trees");
         let rooms = self.ground.model.rooms();
-        let room = self.random.pick(&rooms).copied().filter(|_| self.random.percent(20));
+        let room = self
+            .random
+            .pick(&rooms)
+            .copied()
+            .filter(|_| self.random.percent(20));
         let room = room.unwrap_or(ROOT_CONVERSATION_ID);
         let fresh = self.random.percent(5);
         let fate = Fate {
@@ -86,7 +91,9 @@ impl Story {
     pub(super) fn abort(&mut self) {
         let (live, known) = (self.ground.model.live(), self.ground.model.known());
         let from = if self.random.percent(90) { live } else { known };
-        let Some(id) = self.random.pick(&from).copied() else { return };
+        let Some(id) = self.random.pick(&from).copied() else {
+            return;
+        };
         let Some(scheduler) = self.open_life().and_then(Life::scheduler).cloned() else {
             return;
         };
@@ -97,15 +104,22 @@ impl Story {
             scheduler.resume_by_call();
             scheduler.abort_task(id).await
         };
-        self.call(format!("abort {id}"), Awaits::Nothing, abort, move |reply| match reply {
-            AbortReply::Marked => model.was_marked(id),
-            AbortReply::Terminal => model.was_terminal(id),
-        });
+        self.call(
+            format!("abort {id}"),
+            Awaits::Nothing,
+            abort,
+            move |reply| match reply {
+                AbortReply::Marked => model.was_marked(id),
+                AbortReply::Terminal => model.was_terminal(id),
+            },
+        );
     }
 
     pub(super) fn abort_all(&mut self) {
         let Some(life) = self.open_life() else { return };
-        let Some(scheduler) = life.scheduler().cloned() else { return };
+        let Some(scheduler) = life.scheduler().cloned() else {
+            return;
+        };
         let rooms = self.ground.model.rooms();
         let Some(room) = self.random.pick(&rooms).copied() else {
             return;
@@ -154,19 +168,26 @@ impl Story {
     /// A receipt, or idle of everything or of one conversation.
     pub(super) fn wait(&mut self) {
         let Some(life) = self.open_life() else { return };
-        let Some(scheduler) = life.scheduler().cloned() else { return };
+        let Some(scheduler) = life.scheduler().cloned() else {
+            return;
+        };
         self.tally.count("waits");
         let (known, rooms) = (self.ground.model.known(), self.ground.model.rooms());
         if self.random.percent(60) {
-            let Some(id) = self.random.pick(&known).copied() else { return };
-            let calling = self.ground.model.call_begins(format!("wait for {id}"), Awaits::Receipt(id));
+            let Some(id) = self.random.pick(&known).copied() else {
+                return;
+            };
+            let calling = self
+                .ground
+                .model
+                .call_begins(format!("wait for {id}"), Awaits::Receipt(id));
             let (wait, handle) = abortable(async move { scheduler.wait_for_task(id).await });
             let model = Rc::clone(&self.ground.model);
             let session = life.session.clone();
             self.waits.push(handle);
             self.ground.world.spawn(async move {
                 model.call_starts(&calling);
-            if let Ok(outcome) = wait.await {
+                if let Ok(outcome) = wait.await {
                     model.call_ends(&calling, &outcome, session.health().is_err());
                     if let Ok(record) = outcome {
                         model.got_receipt(id, &record);
@@ -176,8 +197,15 @@ impl Story {
             });
             return;
         }
-        let room = self.random.pick(&rooms).copied().filter(|_| self.random.percent(60));
-        let calling = self.ground.model.call_begins(format!("wait for idle of {room:?}"), Awaits::Idle(room));
+        let room = self
+            .random
+            .pick(&rooms)
+            .copied()
+            .filter(|_| self.random.percent(60));
+        let calling = self
+            .ground
+            .model
+            .call_begins(format!("wait for idle of {room:?}"), Awaits::Idle(room));
         let (wait, handle) = abortable(async move { scheduler.wait_for_idle(room).await });
         let (model, session) = (Rc::clone(&self.ground.model), life.session.clone());
         self.waits.push(handle);
@@ -202,7 +230,9 @@ impl Story {
         self.tally.count("closes");
         let (session, model) = (life.session.clone(), Rc::clone(&self.ground.model));
         let close = async move { session.close().await };
-        self.call("close".to_owned(), Awaits::Nothing, close, move |()| model.is_closed());
+        self.call("close".to_owned(), Awaits::Nothing, close, move |()| {
+            model.is_closed()
+        });
     }
 }
 

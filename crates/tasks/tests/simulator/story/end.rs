@@ -14,7 +14,10 @@ impl Story {
         if self.is_broken() {
             return;
         }
-        self.ground.model.trace.line(|| "-- from here on nothing disturbs".to_owned());
+        self.ground
+            .model
+            .trace
+            .line(|| "-- from here on nothing disturbs".to_owned());
         self.deploy(Some(LATEST));
         self.ground.weather = Weather::Calm;
         match self.life() {

@@ -68,7 +68,12 @@ impl Story {
     pub(super) fn pass_time(&mut self, until: Millis) -> bool {
         let (now, alarm) = (self.ground.world.now(), self.next_alarm());
         let timer = self.ground.world.next_timer();
-        let Some(at) = timer.into_iter().chain(alarm).min().filter(|at| *at <= until.max(now)) else {
+        let Some(at) = timer
+            .into_iter()
+            .chain(alarm)
+            .min()
+            .filter(|at| *at <= until.max(now))
+        else {
             return false;
         };
         if at > now {
@@ -79,9 +84,14 @@ impl Story {
     }
 
     pub(super) fn next_alarm(&self) -> Option<Millis> {
-        let opening = self.life().is_some_and(|life| life.scheduler().is_none() && !life.is_over());
+        let opening = self
+            .life()
+            .is_some_and(|life| life.scheduler().is_none() && !life.is_over());
         // One handler at a time; a handler waits for an open under way.
-        self.ground.alarm.at().filter(|_| !opening && !self.ground.alarm.is_ringing())
+        self.ground
+            .alarm
+            .at()
+            .filter(|_| !opening && !self.ground.alarm.is_ringing())
     }
 
     pub(super) fn set_clock(&mut self, now: Millis) {
@@ -126,7 +136,10 @@ impl Story {
             3..7 => now + self.random.below(5_000),
             _ => now + self.random.below(90_000),
         };
-        self.ground.model.trace.line(|| format!("-- the clock jumps to {to}"));
+        self.ground
+            .model
+            .trace
+            .line(|| format!("-- the clock jumps to {to}"));
         self.set_clock(to);
         self.ring();
     }

@@ -193,7 +193,7 @@ pub fn harness_over(
     opened.expect("open ends").expect("open succeeds")
 }
 
-fn options(
+pub fn options(
     host: Rc<dyn Host>,
     alarm: Rc<dyn Alarm>,
     reports: Rc<RefCell<Vec<String>>>,

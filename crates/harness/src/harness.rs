@@ -77,7 +77,7 @@ impl Harness {
         install(&mut registry);
         let waits = Waits::new(&session);
         let events = EventHub::new(&session);
-        let scheduler = Scheduler::open(
+        let opened = Scheduler::open(
             &session,
             registry,
             SchedulerOptions {
@@ -88,7 +88,15 @@ impl Harness {
                 on_report: report,
             },
         )
-        .await?;
+        .await;
+        let scheduler = match opened {
+            Ok(scheduler) => scheduler,
+            Err(error) => {
+                // Nobody else can close it. How that ends is reported by the session; the caller is told why it did not open.
+                drop(session.close().await);
+                return Err(error);
+            }
+        };
         Ok(Self(Rc::new(Inner {
             session,
             scheduler,

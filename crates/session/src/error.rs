@@ -95,6 +95,15 @@ pub enum Rejection {
     NotPlaced,
     #[error("submission does not exist")]
     MissingSubmission,
+    #[error("request id {request_id} is taken in conversation {conversation}")]
+    RequestIdTaken {
+        conversation: ConversationId,
+        request_id: Text,
+    },
+    #[error("{0} is nested too deep or holds a number that is not finite")]
+    NotStrictJson(&'static str),
+    #[error("{what} is {number}, above 2^53 - 1")]
+    NumberTooLarge { what: &'static str, number: u64 },
     #[error("document {kind} is stored at version {stored}, newer than version {defined} of its definition")]
     DocumentTooNew { kind: Text, stored: u32, defined: u32 },
     #[error("document {kind} requires migration from version {stored} and its definition has none")]

@@ -104,9 +104,33 @@ fn newer_schema_is_refused() {
         open(&path).err(),
         Some(StorageError::SchemaTooNew {
             found: 99,
-            supported: 1
+            supported: 2
         })
     );
+}
+
+#[test]
+fn a_session_of_an_older_schema_is_migrated_and_goes_on() {
+    let scratch = Scratch::new();
+    let path = scratch.path().join("a.db");
+    let storage = open(&path).unwrap();
+    now(storage.commit(&[conversation(), entry(2, "old"), create(3)])).unwrap();
+    // What schema 2 added to schema 1.
+    run(&storage, "DROP VIEW small_commits");
+    run(&storage, "UPDATE meta SET schema = 1");
+    drop(storage);
+
+    let storage = open(&path).unwrap();
+    now(storage.commit(&[entry(4, "new"), append(3, 5)])).unwrap();
+    drop(storage);
+    let storage = open(&path).unwrap();
+    for id in [2, 4] {
+        assert!(now(storage.entry(EntryId(id))).unwrap().is_some(), "entry {id}");
+    }
+    let document = now(storage.document(DocumentId(3), Point::Current))
+        .unwrap()
+        .unwrap();
+    assert_eq!(document.value, json!({ "text": "xxxxx" }));
 }
 
 #[test]

@@ -68,11 +68,9 @@ fn statements_fit_the_platform() {
     for statement in STATEMENTS {
         assert!(statement.sql.len() < 100_000);
         assert!(statement.sql.matches("UNION").count() < 5, "{}", statement.sql);
-        assert!(
-            !statement.sql.contains("PRAGMA") && !statement.sql.contains("BEGIN"),
-            "{}",
-            statement.sql
-        );
+        // The body of a trigger is no transaction.
+        let begins = statement.sql.contains("BEGIN") && !statement.sql.starts_with("CREATE TRIGGER");
+        assert!(!statement.sql.contains("PRAGMA") && !begins, "{}", statement.sql);
         if !is_schema(statement) {
             let count = storage
                 .driver()

@@ -1,6 +1,7 @@
 //! Creating tasks in a transaction.
 
 use crate::task::Task;
+use crate::typed::TypedTaskId;
 use tidehold_delta::{ConvertError, Json};
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{TaskCreate, TaskOwnership};
@@ -42,8 +43,8 @@ impl TaskOptions {
     }
 
     /// A child task, in its owner's conversation.
-    pub fn owned_by(owner: TaskId) -> Self {
-        let ownership = TaskOwnership::Task(owner);
+    pub fn owned_by(owner: impl Into<TaskId>) -> Self {
+        let ownership = TaskOwnership::Task(owner.into());
         Self {
             ownership,
             conversation_id: None,
@@ -88,13 +89,17 @@ pub fn create_task_request<T: Task>(
 }
 
 /// Creates a task, pending at its initial checkpoint.
+///
+/// # Errors
+/// Those of [`Tx::create_task`]: no conversation is named or bound, the conversation or the owner does not exist, a child would
+/// live elsewhere than its owner or in the background. Whether the owner may own new work is judged when the transaction ends.
 pub async fn create<T: Task>(
     tx: &Tx,
     definition: &T,
     input: &T::Input,
     options: TaskOptions,
-) -> Result<TaskId, SessionError> {
+) -> Result<TypedTaskId<T::Outcome>, SessionError> {
     let request = create_task_request(definition, input, options);
-    tx.create_task(request.map_err(|error| Rejection::Other(error.to_string()))?)
-        .await
+    let request = request.map_err(|error| Rejection::Other(error.to_string()))?;
+    Ok(TypedTaskId::assume(tx.create_task(request).await?))
 }

@@ -20,7 +20,12 @@ pub(crate) trait ErasedTask {
     fn wake(&self, checkpoint: &Json) -> Result<Wake, ConvertError>;
     /// Whether a stored input of its own version fits.
     fn accepts(&self, input: &Json) -> Result<(), ConvertError>;
+    /// Whether data of that older version can be tried.
+    fn migrates(&self, from_version: u32) -> bool;
+    /// `None` where [`ErasedTask::migrates`] says no.
     fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Result<Migrated, String>>;
+    /// Tells one definition object of a kind from another, as long as both are held.
+    fn identity(&self) -> *const ();
     fn run(
         &self,
         record: Rc<TaskRecord>,
@@ -31,6 +36,13 @@ pub(crate) trait ErasedTask {
         record: Rc<TaskRecord>,
         access: Rc<Access>,
     ) -> LocalBoxFuture<'static, Result<(), TaskFault>>;
+}
+
+impl dyn ErasedTask {
+    /// Whether both are the same definition object, however often it was installed.
+    pub fn is(&self, other: &dyn ErasedTask) -> bool {
+        std::ptr::eq(self.identity(), other.identity())
+    }
 }
 
 /// The erased form of a typed definition.
@@ -49,8 +61,16 @@ impl<T: Task> ErasedTask for Typed<T> {
         input.to_typed::<T::Input>().map(drop)
     }
 
+    fn migrates(&self, from_version: u32) -> bool {
+        self.0.migration(from_version).is_some()
+    }
+
+    fn identity(&self) -> *const () {
+        Rc::as_ptr(&self.0).cast()
+    }
+
     fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Result<Migrated, String>> {
-        let migrated = self.0.migrate(input, checkpoint, from_version)?;
+        let migrated = self.0.migration(from_version)?(&self.0, input, checkpoint, from_version);
         Some(migrated.and_then(|(input, checkpoint)| {
             let encode = |error: ConvertError| error.to_string();
             Ok(Migrated {

@@ -22,17 +22,19 @@ mod runner;
 pub mod runtime;
 pub mod scheduler;
 pub mod task;
+pub mod typed;
 
 pub use core::set::Set;
 pub use create::{TaskOptions, create, create_task_request};
 pub use fault::TaskFault;
 pub use inspection::{Scheduling, TaskInspection, TaskInspectionState};
 pub use options::{Alarm, NoAlarm, NoHooks, SchedulerHooks, SchedulerOptions};
-pub use registry::TaskRegistry;
+pub use registry::{RegistrySnapshot, TaskRegistry};
 pub use runtime::{Runtime, SettledTask};
 pub use scheduler::{AbortReply, AbortScope, Reached, Scheduler};
-pub use task::{Migration, Next, Outcome, Running, Task, Wake};
+pub use task::{Migrate, Migration, Next, Outcome, Running, Task, Wake};
 pub use tidehold_session::records::{JoinPolicy, TaskOutcomeError, TaskOwnership, TaskRecord};
+pub use typed::{TaskReference, TypedOutcome, TypedTaskId};
 
 #[cfg(test)]
 #[path = "../tests/simulator/mod.rs"]

@@ -2,6 +2,7 @@
 
 mod access;
 mod commit;
+mod observe;
 mod reads;
 mod waits;
 
@@ -19,7 +20,7 @@ use tidehold_session::{Session, Tx};
 pub(crate) use access::Access;
 
 /// The runtime of one invocation. Clones share it. Once the invocation has ended, every operation answers
-/// [`TaskFault::Ended`].
+/// [`TaskFault::Ended`], also one that was under way.
 pub struct Runtime<T: Task> {
     access: Rc<Access>,
     task: PhantomData<fn() -> T>,
@@ -33,9 +34,9 @@ impl<T: Task> Clone for Runtime<T> {
 
 /// A terminal receipt.
 #[derive(Clone, Debug)]
-pub struct SettledTask {
+pub struct SettledTask<O = TaskOutcome> {
     pub record: Rc<TaskRecord>,
-    pub outcome: TaskOutcome,
+    pub outcome: O,
 }
 
 impl<T: Task> Runtime<T> {
@@ -82,7 +83,8 @@ impl<T: Task> Runtime<T> {
     ///
     /// # Errors
     /// Rejected without running the callback when the invocation has ended, the session closes, the task is no longer
-    /// running, or a run invocation's task carries an abort mark.
+    /// running, or a run invocation's task carries an abort mark. A commit that ran says so even when the invocation has ended
+    /// meanwhile: what it wrote stands.
     pub async fn commit<F>(&self, change: F) -> Result<(), TaskFault>
     where
         F: AsyncFnOnce(Tx, Rc<TaskRecord>) -> Result<Option<Next<T::Checkpoint, T::Outcome>>, TaskFault>

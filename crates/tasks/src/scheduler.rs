@@ -1,10 +1,10 @@
 //! The scheduler's public handle (spec 5.4).
 
 use crate::core::inspect::inspect;
+use crate::core::reserve::readiness;
 use crate::core::sabotage::{Sabotage, broken};
-use crate::core::scope::{Boundaries, Start};
+use crate::core::scope::{Boundaries, Start, tasks_in};
 use crate::core::state::{POKES, Stage, pokes};
-use crate::core::{reserve::Readiness, reserve::readiness};
 use crate::inspection::{Scheduling, TaskInspection};
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
@@ -64,9 +64,19 @@ impl Scheduler {
     pub fn resume(&self) {
         let paused = self.0.state.borrow().stage == Stage::Paused;
         if paused {
-            self.0.state.borrow_mut().stage = Stage::Restarting;
+            self.0.state.borrow_mut().stage = Stage::Running;
             self.0.replan();
         }
+    }
+
+    /// The same, for whoever must know whether it had an effect.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`] or [`SessionError::Failed`] once the session has ended.
+    pub fn try_resume(&self) -> Result<(), SessionError> {
+        self.0.session.health()?;
+        self.resume();
+        Ok(())
     }
 
     /// Enables scheduling for a call from outside, which also forgives opens without progress.
@@ -91,7 +101,7 @@ impl Scheduler {
     pub fn scheduling(&self) -> Scheduling {
         match self.0.state.borrow().stage {
             Stage::Paused => Scheduling::Paused,
-            Stage::Restarting | Stage::Running => Scheduling::Running,
+            Stage::Running => Scheduling::Running,
             Stage::Ended => Scheduling::Closing,
         }
     }
@@ -102,7 +112,11 @@ impl Scheduler {
 
     /// Marks a task for abort, and resolves once the mark is committed and its run invocation has ended. The abort handler
     /// runs later, when what the task owns has ended. Unknown ids are rejected.
-    pub fn abort_task<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<AbortReply, SessionError>> {
+    pub fn abort_task<'a>(
+        &'a self,
+        id: impl Into<TaskId>,
+    ) -> LocalBoxFuture<'a, Result<AbortReply, SessionError>> {
+        let id = id.into();
         Box::pin(async move { self.0.abort_task(id, MarkStrength::Request).await })
     }
 
@@ -126,8 +140,9 @@ impl Scheduler {
     /// The terminal receipt of a task. Asks for progress, so it enables scheduling; unknown ids are rejected.
     pub fn wait_for_task<'a>(
         &'a self,
-        id: TaskId,
+        id: impl Into<TaskId>,
     ) -> LocalBoxFuture<'a, Result<Rc<TaskRecord>, SessionError>> {
+        let id = id.into();
         Box::pin(async move {
             self.resume_by_call();
             self.0.wait_for_task(id).await
@@ -166,24 +181,22 @@ impl Scheduler {
     /// Live tasks of a conversation in id order, background ones included.
     pub fn live_tasks(&self, conversation: ConversationId) -> Vec<Rc<TaskRecord>> {
         let state = self.0.state.borrow();
-        let tasks = state
-            .tasks
-            .values()
-            .filter(|task| task.record.conversation_id == conversation);
-        tasks.map(|task| Rc::clone(&task.record)).collect()
+        let live = tasks_in(&state, conversation).into_iter();
+        live.filter_map(|id| state.record(id).map(Rc::clone)).collect()
     }
 
-    pub fn is_live(&self, id: TaskId) -> bool {
-        self.0.state.borrow().is_live(id)
+    pub fn is_live(&self, id: impl Into<TaskId>) -> bool {
+        self.0.state.borrow().is_live(id.into())
     }
 
     /// The committed record of a live task.
-    pub fn live_task(&self, id: TaskId) -> Option<Rc<TaskRecord>> {
-        self.0.live(id).map(|task| task.record)
+    pub fn live_task(&self, id: impl Into<TaskId>) -> Option<Rc<TaskRecord>> {
+        self.0.live(id.into()).map(|task| task.record)
     }
 
     /// Wakes a task that is parked for something outside; see [`Scheduler::poke_in`].
-    pub fn poke<'a>(&'a self, id: TaskId) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+    pub fn poke<'a>(&'a self, id: impl Into<TaskId>) -> LocalBoxFuture<'a, Result<bool, SessionError>> {
+        let id = id.into();
         Box::pin(async move {
             self.resume_by_call();
             let scheduler = self.clone();
@@ -227,9 +240,8 @@ impl Scheduler {
     fn is_parked(&self, id: TaskId) -> bool {
         let state = self.0.state.borrow();
         state
-            .tasks
-            .get(&id)
-            .is_some_and(|task| readiness(&state, task, self.0.now()) != Readiness::Ready)
+            .task(id)
+            .is_some_and(|task| !readiness(task).is_ready(self.0.now()))
     }
 
     /// Resolves once no invocation runs any more: after the session closed or failed, when all task code has returned.

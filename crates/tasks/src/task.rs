@@ -26,7 +26,7 @@ pub trait Task: Sized + 'static {
     /// Stored with every task of this kind.
     const NAME: &'static str;
     /// Positive; stored with every task. Raise it with any change of `Input` or `Checkpoint` that old data does not fit,
-    /// and implement [`Task::migrate`].
+    /// and implement [`Task::migration`].
     const VERSION: u32;
     type Input: Serialize + FromJson + 'static;
     type Checkpoint: Serialize + FromJson + 'static;
@@ -51,12 +51,16 @@ pub trait Task: Sized + 'static {
         runtime: Runtime<Self>,
     ) -> impl Future<Output = Result<(), TaskFault>>;
 
-    /// Input and checkpoint of this version from those of an older one. `None`: not supported. Pure.
-    fn migrate(&self, input: Json, checkpoint: Json, from_version: u32) -> Option<Migration<Self>> {
-        let _unsupported = (input, checkpoint, from_version);
+    /// How data of an older version becomes data of this one; `None` where that version is not supported. Asking runs no
+    /// migration, so that an inspection can tell what a task waits for. Pure.
+    fn migration(&self, from_version: u32) -> Option<Migrate<Self>> {
+        let _unsupported = from_version;
         None
     }
 }
+
+/// Makes input and checkpoint of the definition's version from those of the older version given last. Pure.
+pub type Migrate<T> = fn(&T, Json, Json, u32) -> Migration<T>;
 
 /// What a migration yields: input and checkpoint, or why they cannot be had.
 pub type Migration<T> = Result<(<T as Task>::Input, <T as Task>::Checkpoint), String>;
@@ -83,6 +87,28 @@ pub enum Next<C, R> {
     },
     /// Ends the task, or holds this outcome until its owned work has ended.
     Finish(Outcome<R>),
+}
+
+impl<C, R> Next<C, R> {
+    /// Goes on at `checkpoint` once all of `on` have ended.
+    pub fn join(checkpoint: C, policy: JoinPolicy, on: impl IntoIterator<Item = impl Into<TaskId>>) -> Self {
+        Self::Wait {
+            checkpoint,
+            on: on.into_iter().map(Into::into).collect(),
+            policy,
+            until: None,
+        }
+    }
+
+    /// Goes on at `checkpoint` at `until`, or when it is poked: a sleep that holds nothing in memory.
+    pub fn sleep(checkpoint: C, until: Millis) -> Self {
+        Self::Wait {
+            checkpoint,
+            on: Vec::new(),
+            policy: JoinPolicy::AllSettled,
+            until: Some(until),
+        }
+    }
 }
 
 /// The outcomes a task can give itself.

@@ -105,7 +105,7 @@ fn an_abort_that_races_the_reservation_lets_no_phase_start() {
             )
             .await
         });
-        let id = created.await.unwrap();
+        let id = created.await.unwrap().id();
         // The mark is on the line before the first step of the invocation.
         scheduler.abort_task(id).await.unwrap();
         id
@@ -367,7 +367,7 @@ fn an_owner_aborts_what_it_owns_and_nothing_else() {
         let live = runtime.outcomes(&[child]).await.unwrap_err();
         assert_eq!(live.to_string(), format!("task {child} is not terminal"));
         runtime.abort_owned(child).await?;
-        let outcomes = runtime.outcomes(&[child]).await?;
+        let outcomes = runtime.outcomes(&[child.id()]).await?;
         runtime
             .finish(Outcome::Completed(json!(outcome_name(&outcomes[0]))))
             .await
@@ -381,4 +381,192 @@ fn an_owner_aborts_what_it_owns_and_nothing_else() {
             result: json!("aborted")
         }
     );
+}
+
+#[test]
+fn a_mark_between_two_phases_lets_the_next_one_not_start() {
+    let (open, gate) = futures::channel::oneshot::channel::<()>();
+    let gate = RefCell::new(Some(gate));
+    let probe = Probe::new().phase("first", move |_, runtime: Rt| {
+        let gate = gate.borrow_mut().take().unwrap();
+        async move {
+            runtime.advance(json!({ "phase": "never" })).await?;
+            // Deaf to its signal.
+            gate.await.map_err(|_| TaskFault::Failed("no gate".into()))
+        }
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    bench.settle();
+    let scheduler = bench.scheduler.clone();
+    bench.run(async move {
+        let (marked, ()) = futures::join!(scheduler.abort_task(id), async { open.send(()).unwrap() });
+        marked.unwrap();
+    });
+    assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
+    assert_eq!(bench.log(), [format!("first {id}"), format!("abort {id}")]);
+}
+
+#[test]
+fn an_abort_handler_cannot_own_new_work_and_compensates_in_the_background() {
+    let probe = obedient()
+        .phase("compensates", |_, runtime: Rt| async move {
+            runtime.sleep(START + 70).await?;
+            runtime.finish(Outcome::Completed(json!("given back"))).await
+        })
+        .on_abort(|_, runtime: Rt| async move {
+            let child = runtime.commit_with(async |tx, record| {
+                let options = TaskOptions::owned_by(record.id);
+                let id = create(&tx, &Probe::<Plain>::new(), &json!({}), options).await?;
+                Ok((None, id))
+            });
+            let refused = child.await.unwrap_err();
+            assert!(refused.to_string().contains("cannot own new work"), "{refused}");
+            let compensation = runtime
+                .commit_with(async |tx, _| {
+                    let options = TaskOptions::in_bound_conversation().background();
+                    let input = json!({ "start": { "phase": "compensates" } });
+                    Ok((None, create(&tx, &Probe::<Plain>::new(), &input, options).await?))
+                })
+                .await?;
+            let receipt = runtime.wait_for_task(compensation).await?;
+            assert_eq!(receipt.outcome, TypedOutcome::Completed(json!("given back")));
+            runtime.finish(Outcome::aborted()).await
+        });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    bench.settle();
+    bench.abort(id);
+    assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
+    assert_eq!(bench.now(), START + 70);
+}
+
+#[test]
+fn a_background_owner_below_an_aborted_background_task_survives() {
+    let mut bench = Bench::new(obedient());
+    let outer = bench.create_with(json!({}), TaskOptions::in_conversation(ROOT).background());
+    let below = bench.conversation_of(outer);
+    let ordinary = bench.create_with(json!({}), TaskOptions::in_conversation(below));
+    let inner = bench.create_with(json!({}), TaskOptions::in_conversation(below).background());
+    let inmost = bench.create_with(json!({}), TaskOptions::owned_by(inner));
+    bench.settle();
+    bench.abort(outer);
+    assert_eq!(outcome_name(&bench.outcome(outer)), "aborted");
+    assert_eq!(outcome_name(&bench.outcome(ordinary)), "aborted");
+    for id in [inner, inmost] {
+        assert_eq!(
+            (bench.status(id), bench.record(id).abort_requested),
+            ("running", false)
+        );
+    }
+}
+
+#[test]
+fn an_input_that_is_queued_below_after_the_cascade_is_withdrawn_too() {
+    // The owner's own abort takes its time, so its intent lasts.
+    let probe = obedient().on_abort(|_, runtime: Rt| async move {
+        runtime.sleep(START + 100).await?;
+        runtime.finish(Outcome::aborted()).await
+    });
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(json!({}));
+    let owned = bench.conversation_of(owner);
+    bench.settle();
+    bench.abort(owner);
+    bench.settle();
+    assert_eq!(bench.hooks(), Vec::<String>::new());
+    queue(&mut bench, owned);
+    queue(&mut bench, ROOT);
+    bench.settle();
+    assert_eq!(bench.hooks(), [format!("withdraw {owned}")]);
+    assert_eq!(outcome_name(&bench.outcome(owner)), "aborted");
+}
+
+#[test]
+fn what_completes_in_the_commit_that_marks_the_owner_frees_nobody_below() {
+    // `ends` completes and marks the task its input names, in one commit.
+    let probe = obedient()
+        .phase("waits", |task, runtime: Rt| async move {
+            let on = TaskId(number(&task.input, "on"));
+            let wait = Next::join(json!({ "phase": "never" }), JoinPolicy::AllSettled, [on]);
+            runtime.commit(async move |_, _| Ok(Some(wait))).await
+        })
+        .phase("ends", |task, runtime: Rt| async move {
+            runtime.poked().await?;
+            let owner = TaskId(number(&task.input, "marks"));
+            runtime
+                .commit(async move |tx, _| {
+                    let mut record = tx.task(owner).await?.unwrap();
+                    record.abort_requested = true;
+                    tx.stage_task(record).await?;
+                    Ok(Some(Next::Finish(Outcome::Completed(json!(null)))))
+                })
+                .await
+        });
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(json!({}));
+    let dependency = bench.create(json!({ "start": { "phase": "ends" }, "marks": (owner.0) }));
+    let input = json!({ "start": { "phase": "waits" }, "on": (dependency.0) });
+    let child = bench.create_with(input, TaskOptions::owned_by(owner));
+    bench.settle();
+    assert_eq!(bench.status(child), "waiting");
+    let scheduler = bench.scheduler.clone();
+    bench
+        .run(async move { scheduler.poke(dependency).await })
+        .unwrap();
+    for id in [child, owner] {
+        assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
+    }
+    assert_eq!(outcome_name(&bench.outcome(dependency)), "completed");
+    assert!(!bench.log().contains(&format!("never {child}")));
+}
+
+#[test]
+fn no_phase_starts_below_a_cancelled_owner_while_the_cascade_is_being_stored() {
+    let (open, gate) = futures::channel::oneshot::channel::<()>();
+    let gate = RefCell::new(Some(gate));
+    let probe = obedient().phase("gated", move |_, runtime: Rt| {
+        let gate = gate.borrow_mut().take().unwrap();
+        async move {
+            runtime.advance(json!({ "phase": "never" })).await?;
+            gate.await.map_err(|_| TaskFault::Failed("no gate".into()))
+        }
+    });
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(json!({}));
+    let gated = json!({ "start": { "phase": "gated" } });
+    let child = bench.create_with(gated, TaskOptions::owned_by(owner));
+    bench.settle();
+    let storage = bench.storage.clone();
+    let held: Rc<RefCell<Option<tidehold_storage::fault::Held>>> = Rc::default();
+    let slot = Rc::clone(&held);
+    // The owner's mark is committed; everything that follows from it waits in storage.
+    let subscription = bench.session.subscribe_commits(move |publication| {
+        if publication
+            .tasks
+            .iter()
+            .any(|change| change.after.abort_requested)
+        {
+            slot.borrow_mut().get_or_insert_with(|| storage.hold_commits());
+        }
+    });
+    // The call itself waits for the owner's last step, behind the cascade.
+    let scheduler = bench.scheduler.clone();
+    bench.session.spawn(async move {
+        scheduler.abort_task(owner).await.unwrap();
+    });
+    bench.settle();
+    open.send(()).unwrap();
+    bench.settle();
+    assert!(bench.record(owner).abort_requested && !bench.record(child).abort_requested);
+    assert_eq!(
+        bench.record(child).checkpoint(),
+        Some(&json!({ "phase": "never" }))
+    );
+    drop(subscription);
+    held.take();
+    for id in [child, owner] {
+        assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
+    }
+    assert!(!bench.log().contains(&format!("never {child}")));
 }

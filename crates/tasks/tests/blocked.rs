@@ -32,7 +32,8 @@ fn old() -> (Bench, tidehold_session::ids::TaskId) {
     let old = Rc::new(old);
     bench.registry.install(Rc::clone(&old));
     let id = bench.commit(async move |tx| {
-        create(&tx, old.as_ref(), &json!({}), TaskOptions::in_conversation(ROOT)).await
+        let options = TaskOptions::in_conversation(ROOT);
+        Ok(create(&tx, old.as_ref(), &json!({}), options).await?.id())
     });
     bench.settle();
     (bench, id)
@@ -148,6 +149,137 @@ fn aborting_a_blocked_task_orphans_it_in_the_marking_commit() {
 }
 
 #[test]
+fn a_failed_migration_is_final_for_its_definition_object() {
+    let (bench, id) = old();
+    let failing = Rc::new(new(&bench.log).migrating(|_| Err("cannot".to_owned())));
+    let first = Rc::clone(&failing);
+    let mut bench = bench.restart_with(move |registry| registry.install(first));
+    bench.scheduler.resume();
+    bench.settle();
+    let blocked = json!({ "kind": "blocked", "reason": "migration_failed", "error": "cannot" });
+    assert_eq!(bench.inspected(id), blocked);
+    // Neither another kind's change nor the same object again is a reason to try.
+    bench.registry.install(Rc::clone(&failing));
+    bench.registry.remove("probe");
+    assert_eq!(
+        bench.inspected(id),
+        json!({ "kind": "blocked", "reason": "missing_task" })
+    );
+    bench.registry.install(failing);
+    bench.settle();
+    assert_eq!(bench.inspected(id), blocked);
+    assert_eq!(bench.recorder.reports.borrow().len(), 1);
+    // Another object with the same code is another definition.
+    let another = new(&bench.log).migrating(|_| Err("cannot either".to_owned()));
+    bench.registry.install(Rc::new(another));
+    bench.settle();
+    assert_eq!(bench.recorder.reports.borrow().len(), 2);
+    assert_eq!(bench.status(id), "pending");
+}
+
+#[test]
+fn a_newer_version_that_migrates_nothing_blocks_without_being_tried() {
+    let (bench, id) = old();
+    let log = Rc::clone(&bench.log);
+    let mut bench = bench.restart_with(move |registry| registry.install(Rc::new(new(&log))));
+    let blocked = json!({
+        "kind": "blocked", "reason": "migration_failed", "error": "version 2 of probe migrates no version 1"
+    });
+    assert_eq!(bench.inspected(id), blocked, "known before anything is scheduled");
+    assert_eq!(bench.last_alarm(), None);
+    bench.scheduler.resume();
+    bench.settle();
+    assert_eq!(bench.inspected(id), blocked);
+    assert_eq!(bench.abort(id), AbortReply::Marked);
+    assert_eq!(message(&bench.outcome(id)), "migration_failed");
+}
+
+#[test]
+fn a_waiting_task_without_a_definition_stays_waiting_and_blocks_idle() {
+    let probe = || {
+        Probe::new()
+            .phase("first", |_, runtime: Rt| async move {
+                let wait = Next::sleep(json!({ "phase": "second" }), START + 50);
+                runtime.commit(async move |_, _| Ok(Some(wait))).await
+            })
+            .phase("second", done)
+    };
+    let mut bench = Bench::new(probe());
+    let id = bench.create(json!({}));
+    bench.settle();
+    bench.registry.remove("probe");
+    bench.runtime.advance(60);
+    assert_eq!(bench.status(id), "waiting");
+    assert_eq!(
+        bench.inspected(id),
+        json!({ "kind": "blocked", "reason": "missing_task" })
+    );
+    assert_eq!(bench.last_alarm(), None);
+    let scheduler = bench.scheduler.clone();
+    let idle = bench
+        .runtime
+        .run(async move { scheduler.wait_for_idle(None).await });
+    assert!(idle.is_none());
+    bench.registry.install(Rc::new(probe()));
+    assert_eq!(outcome_name(&bench.outcome(id)), "completed");
+}
+
+#[test]
+fn an_aborted_blocked_task_is_orphaned_for_each_reason() {
+    let reason = |install: &dyn Fn(&TaskRegistry, &Log)| {
+        let (bench, id) = old();
+        let log = Rc::clone(&bench.log);
+        let mut bench = bench.restart_with(|registry| install(registry, &log));
+        bench.scheduler.resume();
+        bench.settle();
+        let before = head(&mut bench).unwrap().0;
+        assert_eq!(bench.abort(id), AbortReply::Marked);
+        assert_eq!(bench.status(id), "terminal");
+        assert_eq!(head(&mut bench).unwrap().0, before + 1, "in the marking commit");
+        message(&bench.outcome(id))
+    };
+    assert_eq!(reason(&|registry, _| registry.remove("probe")), "missing_task");
+    let migrating = |registry: &TaskRegistry, log: &Log| {
+        registry.install(Rc::new(new(log).migrating(|_| Err("cannot".to_owned()))));
+    };
+    assert_eq!(reason(&migrating), "migration_failed");
+    let mut bench = Bench::new(Probe::new().phase("first", done));
+    bench.registry.install(Rc::new(Probe::<Old>::new()));
+    let id = bench.create(json!({}));
+    bench.settle();
+    assert_eq!(bench.abort(id), AbortReply::Marked);
+    assert_eq!(message(&bench.outcome(id)), "task_too_old");
+}
+
+#[test]
+fn an_abort_runs_the_handler_of_the_definition_that_migrates_the_task() {
+    let (bench, id) = old();
+    let log = Rc::clone(&bench.log);
+    let mut bench = bench.restart_with(move |registry| {
+        let probe = new(&log)
+            .migrating(|_| Ok(json!({ "phase": "migrated" })))
+            .on_abort(|task, runtime: Rt| async move {
+                let reason = Some(
+                    task.checkpoint
+                        .get("phase")
+                        .and_then(Json::as_str)
+                        .unwrap()
+                        .into(),
+                );
+                runtime.finish(Outcome::Aborted { reason, result: None }).await
+            });
+        registry.install(Rc::new(probe));
+    });
+    assert_eq!(bench.abort(id), AbortReply::Marked);
+    let record = bench.wait(id);
+    let reason = Some("migrated".into());
+    assert_eq!(
+        (record.version, record.outcome()),
+        (2, Some(&TaskOutcome::Aborted { reason, result: None }))
+    );
+}
+
+#[test]
 fn an_orphan_that_never_ran_has_an_end_and_no_start() {
     let mut bench = Bench::new(Probe::new().phase("first", done));
     bench.registry.remove("probe");
@@ -167,8 +299,23 @@ fn a_blocked_owner_is_orphaned_after_its_work() {
         bench.restart_with(|registry| registry.remove("probe"))
     };
     bench.scheduler.resume();
+    let states: Rc<RefCell<Vec<_>>> = Rc::default();
+    let seen = Rc::clone(&states);
+    let _subscription = bench.session.subscribe_commits(move |publication| {
+        let records = publication.tasks.iter().map(|change| &change.after);
+        seen.borrow_mut()
+            .extend(records.map(|record| (record.id, status(record))));
+    });
     assert_eq!(bench.abort(id), AbortReply::Marked);
     bench.settle();
+    // The mark, the cascade's mark, then two ends: an orphaned outcome is never held.
+    let expected = [
+        (id, "pending"),
+        (child, "pending"),
+        (child, "orphaned"),
+        (id, "orphaned"),
+    ];
+    assert_eq!(*states.borrow(), expected);
     assert_eq!(
         bench.hooks(),
         [

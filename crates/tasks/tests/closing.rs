@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::storage::Storage;
+use tidehold_session::records::TaskOutcome;
 use tidehold_session::{SessionEnd, SessionError};
 use tidehold_tasks::*;
 
@@ -184,7 +184,81 @@ fn a_pass_that_meets_a_close_reserves_nothing() {
     let before = head(&mut bench);
     let scheduler = bench.scheduler.clone();
     close_behind_a_slow_commit(&mut bench, move || scheduler.resume());
-    let stored = bench.storage.inner().reopen();
+    let stored = bench.medium.open();
     let after = futures::executor::block_on(stored.head());
     assert_eq!(after.unwrap(), before);
+}
+
+#[test]
+fn a_close_keeps_memos_and_marks_and_starts_no_abort_handler() {
+    // Deaf code, so that the mark is stored and the run has not ended when the close begins.
+    let (open, gate) = oneshot::channel();
+    let gate = RefCell::new(Some(gate));
+    let probe = stuck()
+        .phase("first", move |_, runtime: Rt| {
+            let gate = gate.borrow_mut().take();
+            async move {
+                runtime.memo("kept", &7).await?;
+                if let Some(gate) = gate {
+                    gate.await.unwrap();
+                }
+                Err(TaskFault::Failed("interrupted".into()))
+            }
+        })
+        .on_abort(|task, runtime: Rt| async move {
+            let kept = task.record.memos.get("kept").cloned();
+            runtime
+                .finish(Outcome::Aborted {
+                    reason: None,
+                    result: kept,
+                })
+                .await
+        });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    bench.settle();
+    let (session, scheduler) = (bench.session.clone(), bench.scheduler.clone());
+    bench.run(async move {
+        let mut abort = scheduler.abort_task(id);
+        assert!((&mut abort).now_or_never().is_none());
+        let mut receipt = scheduler.wait_for_task(id);
+        assert!((&mut receipt).now_or_never().is_none());
+        let mut closing = session.close();
+        assert!((&mut closing).now_or_never().is_none());
+        // Whoever waits is told at once, whatever the code does.
+        for wait in [abort.await.map(drop), receipt.await.map(drop)] {
+            assert!(matches!(wait, Err(SessionError::Closed)), "{wait:?}");
+        }
+        open.send(()).unwrap();
+        closing.await.unwrap();
+    });
+    assert_eq!(bench.log(), [format!("first {id}")]);
+    let mut bench = bench.restart();
+    let record = bench.record(id);
+    assert_eq!((status(&record), record.abort_requested), ("pending", true));
+    assert_eq!(record.memos.get("kept"), Some(&json!(7)));
+    let outcome = bench.outcome(id);
+    let result = Some(json!(7));
+    assert_eq!(outcome, TaskOutcome::Aborted { reason: None, result });
+    assert_eq!(bench.log(), [format!("first {id}"), format!("abort {id}")]);
+}
+
+#[test]
+fn a_closed_session_starts_nothing_whatever_is_asked_of_it() {
+    let mut bench = Bench::new(stuck());
+    let id = bench.create(json!({}));
+    bench.settle();
+    let mut bench = bench.restart();
+    bench.log.borrow_mut().clear();
+    let (session, scheduler) = (bench.session.clone(), bench.scheduler.clone());
+    bench.run(async move {
+        session.close().await.unwrap();
+        assert!(matches!(scheduler.try_resume(), Err(SessionError::Closed)));
+        scheduler.resume();
+        scheduler.on_alarm();
+        assert_eq!(scheduler.scheduling(), Scheduling::Closing);
+    });
+    bench.settle();
+    assert_eq!(bench.log(), Vec::<String>::new());
+    assert_eq!(bench.status(id), "pending");
 }

@@ -8,9 +8,13 @@
 
 mod support;
 
+use futures::future::{Either, select};
+use std::cell::RefCell;
+use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
-use tidehold_session::records::{ConversationOwnership, TaskOutcome, TaskState};
+use tidehold_session::documents::{DocToken, TaskDoc};
+use tidehold_session::records::{ConversationOwnership, EntryDraft, TaskOutcome, TaskState};
 use tidehold_tasks::*;
 
 type Rt = Runtime<Probe>;
@@ -212,4 +216,222 @@ fn idle_after_a_restart_counts_held_owners_and_what_is_below_them() {
     assert_eq!(outcome_name(&bench.outcome(owner)), "completed");
     assert_eq!(bench.scheduler.live_tasks(ROOT).len(), 0);
     assert_eq!(bench.scheduler.inspect().len(), 1, "the background task goes on");
+}
+
+static SCRATCH: TaskDoc = DocToken::of_task("test.scratch", 1, || json!({ "n": 0 }));
+
+#[test]
+fn a_hold_splits_the_writes_of_an_outcome() {
+    let probe = parenting(worker()).phase("ends", |_, runtime: Rt| async move {
+        runtime
+            .commit(async |tx, record| {
+                tx.doc(&SCRATCH, record.id).await?.at("n").set(7)?;
+                let draft = EntryDraft {
+                    kind: "note".into(),
+                    ..EntryDraft::default()
+                };
+                tx.append_entry(record.conversation_id, draft).await?;
+                Ok(Some(Next::Finish(Outcome::Completed(json!("done")))))
+            })
+            .await
+    });
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(parent(json!("ends"), vec![json!({ "until": (START + 50) })]));
+    let ended: Rc<RefCell<Option<u64>>> = Rc::default();
+    let (waiter, scheduler, host) = (Rc::clone(&ended), bench.scheduler.clone(), bench.runtime.host());
+    bench.session.spawn(async move {
+        scheduler.wait_for_task(owner).await.unwrap();
+        *waiter.borrow_mut() = Some(host.now());
+    });
+    bench.settle();
+    let look = |bench: &mut Bench| {
+        let session = bench.session.clone();
+        bench.run(async move {
+            let entries = session.context(ROOT, None).await.unwrap().entries.len();
+            (entries, session.snapshot(&SCRATCH, owner).await.unwrap())
+        })
+    };
+    assert_eq!(bench.status(owner), "completing");
+    assert_eq!(
+        look(&mut bench),
+        (1, Some(json!({ "n": 7 }))),
+        "what it wrote landed with the hold"
+    );
+    assert_eq!(*ended.borrow(), None);
+    bench.runtime.advance(50);
+    assert_eq!(bench.status(owner), "terminal");
+    assert_eq!(
+        look(&mut bench),
+        (1, None),
+        "its documents retire with the final record"
+    );
+    assert_eq!(*ended.borrow(), Some(START + 50));
+}
+
+#[test]
+fn every_held_outcome_but_success_aborts_what_is_below() {
+    let probe = parenting(worker())
+        .phase("failed", |_, runtime: Rt| async move {
+            runtime.finish(Outcome::failed("no")).await
+        })
+        .phase("aborted", |_, runtime: Rt| async move {
+            runtime.finish(Outcome::aborted()).await
+        })
+        .phase("faulted", |_, _| async { Err(TaskFault::Failed("boom".into())) });
+    let mut bench = Bench::new(probe);
+    for outcome in ["failed", "aborted", "faulted"] {
+        let owner = bench.create(parent(json!(outcome), vec![json!({ "until": (START + 50) })]));
+        let record = bench.wait(owner);
+        assert_eq!(outcome_name(record.outcome().unwrap()), outcome);
+        assert!(!record.abort_requested, "its own outcome, not a mark");
+        assert_eq!(bench.now(), START);
+    }
+    let aborts = bench
+        .log()
+        .iter()
+        .filter(|line| line.starts_with("abort "))
+        .count();
+    assert_eq!(aborts, 3, "each child ran its abort handler");
+}
+
+#[test]
+fn work_that_is_created_below_a_held_outcome_extends_or_obeys_it() {
+    let probe = || {
+        worker()
+            .phase("owns", |task, runtime: Rt| async move {
+                runtime
+                    .commit(async move |tx, record| {
+                        let owner = ConversationOwnership::Task(record.id);
+                        let owned = tx.create_conversation(owner).await?.id;
+                        let slow = json!({ "until": START + 50 });
+                        let options = TaskOptions::in_conversation(owned);
+                        create(&tx, &Probe::<Plain>::new(), &slow, options).await?;
+                        let phase = task.input.get("then").cloned().unwrap();
+                        Ok(Some(Next::Continue(json!({ "phase": phase }))))
+                    })
+                    .await
+            })
+            .phase("ends", done)
+            .phase("fails", |_, runtime: Rt| async move {
+                runtime.finish(Outcome::failed("no")).await
+            })
+            .on_abort(|_, runtime: Rt| async move {
+                runtime.sleep(START + 20).await?;
+                runtime.finish(Outcome::aborted()).await
+            })
+    };
+    for (then, ends, late_ends) in [
+        ("ends", "completed", (START + 90, "completed")),
+        ("fails", "failed", (START + 20, "aborted")),
+    ] {
+        let mut bench = Bench::new(probe());
+        let owner = bench.create(json!({ "start": { "phase": "owns" }, "then": then }));
+        bench.settle();
+        assert_eq!(bench.status(owner), "completing");
+        let owned = bench.scheduler.inspect()[1].record.conversation_id;
+        let late = bench.create_with(
+            json!({ "until": START + 90 }),
+            TaskOptions::in_conversation(owned),
+        );
+        assert_eq!(outcome_name(&bench.outcome(owner)), ends);
+        assert_eq!(bench.status(late), "terminal", "it was waited for");
+        assert_eq!((bench.now(), outcome_name(&bench.outcome(late))), late_ends);
+    }
+}
+
+#[test]
+fn work_below_an_owner_that_ended_badly_runs_normally() {
+    let mut bench = Bench::new(worker());
+    let failed = bench.create(json!({ "how": "fails", "until": START + 5 }));
+    let aborted = bench.create(json!({ "until": START + 500 }));
+    let conversations = [failed, aborted].map(|owner| bench.conversation_of(owner));
+    bench.abort(aborted);
+    assert_eq!(outcome_name(&bench.outcome(failed)), "failed");
+    assert_eq!(outcome_name(&bench.outcome(aborted)), "aborted");
+    for conversation in conversations {
+        let later = bench.create_with(json!({}), TaskOptions::in_conversation(conversation));
+        let record = bench.wait(later);
+        assert_eq!(outcome_name(record.outcome().unwrap()), "completed");
+        assert!(!record.abort_requested);
+    }
+}
+
+#[test]
+fn a_finishing_commit_cannot_create_an_owned_conversation() {
+    let probe = Probe::new().phase("first", |_, runtime: Rt| async move {
+        runtime
+            .commit(async |tx, record| {
+                tx.create_conversation(ConversationOwnership::Task(record.id))
+                    .await?;
+                Ok(Some(Next::Finish(Outcome::Completed(json!(null)))))
+            })
+            .await
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({}));
+    let text = format!("task {id} is finished, finishing or abort-marked and cannot own new work");
+    assert_eq!(message(&bench.outcome(id)), text);
+}
+
+#[test]
+fn an_idle_wait_that_is_given_up_ends_alone() {
+    let mut bench = Bench::new(worker());
+    let id = bench.create(json!({ "until": START + 50 }));
+    let (scheduler, host) = (bench.scheduler.clone(), bench.runtime.host());
+    bench.run(async move {
+        let hasty = select(scheduler.wait_for_idle(None), host.sleep_until(START + 10)).await;
+        assert!(matches!(hasty, Either::Right(_)));
+        drop(hasty);
+        scheduler.wait_for_idle(None).await.unwrap();
+    });
+    assert_eq!(bench.now(), START + 50);
+    assert_eq!(outcome_name(&bench.outcome(id)), "completed");
+}
+
+/// The kind of an owner whose definition comes and goes.
+struct Owner<const VERSION: u32>;
+
+impl<const VERSION: u32> Kind for Owner<VERSION> {
+    const NAME: &'static str = "owner";
+    const VERSION: u32 = VERSION;
+}
+
+#[test]
+fn a_held_outcome_needs_no_definition_and_is_never_migrated() {
+    let upgrade = |registry: &TaskRegistry| {
+        registry.install(Rc::new(Probe::<Owner<2>>::new().migrating(|_| panic!("tried"))));
+    };
+    let remove = |registry: &TaskRegistry| registry.remove("owner");
+    let changes: [&dyn Fn(&TaskRegistry); 2] = [&remove, &upgrade];
+    for change in changes {
+        let mut bench = Bench::new(worker());
+        let owner = Probe::<Owner<1>>::new()
+            .phase("first", |_, runtime: Runtime<Probe<Owner<1>>>| async move {
+                runtime
+                    .commit(async |tx, record| {
+                        let slow = json!({ "until": START + 50 });
+                        let options = TaskOptions::owned_by(record.id);
+                        create(&tx, &Probe::<Plain>::new(), &slow, options).await?;
+                        Ok(Some(Next::Continue(json!({ "phase": "second" }))))
+                    })
+                    .await
+            })
+            .phase("second", done);
+        let owner = Rc::new(owner);
+        bench.registry.install(Rc::clone(&owner));
+        let id = bench.commit(async move |tx| {
+            let options = TaskOptions::in_conversation(ROOT);
+            Ok(create(&tx, owner.as_ref(), &json!({}), options).await?.id())
+        });
+        bench.settle();
+        assert_eq!(bench.status(id), "completing");
+        let mut bench = bench.restart_with(change);
+        assert_eq!(bench.inspected(id), json!({ "kind": "completing" }));
+        let record = bench.wait(id);
+        assert_eq!(
+            (record.version, outcome_name(record.outcome().unwrap())),
+            (1, "completed")
+        );
+        assert_eq!(*bench.recorder.reports.borrow(), Vec::<String>::new());
+    }
 }

@@ -79,7 +79,11 @@ fn one_commit_reserves_every_eligible_task() {
         let mut ids = Vec::new();
         for _ in 0..5 {
             let options = TaskOptions::in_conversation(ROOT);
-            ids.push(create(&tx, &Probe::<Plain>::new(), &json!({}), options).await?);
+            ids.push(
+                create(&tx, &Probe::<Plain>::new(), &json!({}), options)
+                    .await?
+                    .id(),
+            );
         }
         Ok(ids)
     });
@@ -228,6 +232,100 @@ fn a_commit_queued_before_the_step_counts_and_one_queued_after_it_is_refused() {
         ),
         "{refused:?}"
     );
+}
+
+#[test]
+fn the_same_checkpoint_in_another_key_order_is_no_progress() {
+    let probe = Probe::new().phase("first", |_, runtime: Rt| async move {
+        let reordered = json!({ "b": { "y": 2, "x": 1 }, "a": [1], "phase": "first" });
+        runtime.advance(reordered).await
+    });
+    let mut bench = Bench::new(probe);
+    let start = json!({ "phase": "first", "a": [1.0], "b": { "x": 1, "y": 2 } });
+    let id = bench.create(json!({ "start": start }));
+    let text = "task probe returned from phase first without durable progress";
+    assert_eq!(message(&bench.outcome(id)), text);
+}
+
+/// The states that the commits of a session give its tasks, in order.
+fn states(bench: &Bench) -> (Rc<RefCell<Vec<&'static str>>>, tidehold_session::Subscription) {
+    let states: Rc<RefCell<Vec<&'static str>>> = Rc::default();
+    let seen = Rc::clone(&states);
+    let subscription = bench.session.subscribe_commits(move |publication| {
+        seen.borrow_mut()
+            .extend(publication.tasks.iter().map(|change| status(&change.after)));
+    });
+    (states, subscription)
+}
+
+#[test]
+fn a_wait_at_the_same_checkpoint_ends_the_invocation_and_is_no_fault() {
+    let probe = Probe::new().phase("first", |task, runtime: Rt| async move {
+        if runtime.memo_get::<bool>("waited").await?.is_some() {
+            return runtime.finish(Outcome::Completed(json!(runtime.now()))).await;
+        }
+        runtime.memo("waited", &true).await?;
+        let wait = Next::sleep(task.checkpoint, START + 10);
+        runtime.commit(async move |_, _| Ok(Some(wait))).await
+    });
+    let mut bench = Bench::new(probe);
+    let (states, _subscription) = states(&bench);
+    let id = bench.create(json!({}));
+    let woke = json!(START + 10);
+    assert_eq!(bench.outcome(id), TaskOutcome::Completed { result: woke });
+    let expected = ["pending", "running", "running", "waiting", "running", "completed"];
+    assert_eq!(*states.borrow(), expected);
+    assert_eq!(bench.log(), [format!("first {id}"), format!("first {id}")]);
+}
+
+#[test]
+fn an_empty_wait_resumes_in_the_next_pass() {
+    let probe = Probe::new()
+        .phase("first", |_, runtime: Rt| async move {
+            let none = Vec::<tidehold_session::ids::TaskId>::new();
+            let wait = Next::join(json!({ "phase": "second" }), JoinPolicy::AllSettled, none);
+            runtime.commit(async move |_, _| Ok(Some(wait))).await
+        })
+        .phase("second", done);
+    let mut bench = Bench::new(probe);
+    let (states, _subscription) = states(&bench);
+    let id = bench.create(json!({}));
+    bench.wait(id);
+    assert_eq!(bench.now(), START);
+    assert_eq!(
+        *states.borrow(),
+        ["pending", "running", "waiting", "running", "completed"]
+    );
+}
+
+#[test]
+fn memos_end_with_a_held_outcome() {
+    let probe = worker().phase("holds", |_, runtime: Rt| async move {
+        runtime.memo("kept", &1).await?;
+        runtime
+            .commit(async |tx, record| {
+                let slow = json!({ "until": START + 50 });
+                create(
+                    &tx,
+                    &Probe::<Plain>::new(),
+                    &slow,
+                    TaskOptions::owned_by(record.id),
+                )
+                .await?;
+                Ok(Some(Next::Continue(json!({ "phase": "ends" }))))
+            })
+            .await
+    });
+    let probe = probe.phase("ends", |task, runtime: Rt| async move {
+        assert_eq!(task.record.memos.get("kept"), Some(&json!(1)));
+        runtime.finish(Outcome::Completed(json!(null))).await
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "holds" } }));
+    bench.settle();
+    let held = bench.record(id);
+    assert_eq!((status(&held), held.memos.is_empty()), ("completing", true));
+    assert!(bench.wait(id).memos.is_empty());
 }
 
 #[test]

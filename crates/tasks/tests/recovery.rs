@@ -13,7 +13,8 @@ use std::rc::Rc;
 use support::*;
 use tidehold_delta::json;
 use tidehold_session::ids::TaskId;
-use tidehold_session::records::{AbortMarkReason, TaskOutcome};
+use tidehold_session::records::TaskOutcome;
+use tidehold_session::{Session, SessionError, SessionOptions};
 use tidehold_storage::fault::CommitFault;
 use tidehold_tasks::*;
 
@@ -135,75 +136,6 @@ fn an_abort_resumes_in_its_stage_after_any_crash() {
     }
 }
 
-fn abandoning() -> Probe {
-    stuck().on_abort(|task, runtime: Rt| async move {
-        let reason = match task.record.abort_reason {
-            Some(AbortMarkReason::Restart) => "restart",
-            None => "request",
-        };
-        runtime
-            .finish(Outcome::Aborted {
-                reason: Some(reason.into()),
-                result: None,
-            })
-            .await
-    })
-}
-
-#[test]
-fn what_was_only_awaited_in_memory_is_abandoned_when_scheduling_starts() {
-    let mut bench = Bench::new(abandoning());
-    let options = TaskOptions::in_conversation(ROOT).abandon_on_restart();
-    let abandoned = bench.create_with(json!({}), options);
-    let below = bench.create_with(json!({}), TaskOptions::owned_by(abandoned));
-    let kept = bench.create(json!({}));
-    bench.settle();
-    let mut bench = bench.restart();
-    bench.settle();
-    assert!(
-        !bench.record(abandoned).abort_requested,
-        "opening alone marks nothing"
-    );
-    for id in [below, abandoned] {
-        let reason = Some("restart".into());
-        assert_eq!(bench.outcome(id), TaskOutcome::Aborted { reason, result: None });
-    }
-    assert_eq!(bench.status(kept), "running");
-    assert!(!bench.log().contains(&format!("restart {abandoned}")));
-}
-
-#[test]
-fn an_abandoned_task_without_a_definition_waits_for_it_and_a_request_orphans_it() {
-    let abandoned_and_blocked = || {
-        let mut bench = Bench::new(abandoning());
-        let options = TaskOptions::in_conversation(ROOT).abandon_on_restart();
-        let id = bench.create_with(json!({}), options);
-        bench.settle();
-        let mut bench = bench.restart_with(|registry| registry.remove("probe"));
-        bench.scheduler.resume();
-        bench.settle();
-        assert_eq!(bench.record(id).abort_reason, Some(AbortMarkReason::Restart));
-        assert_eq!(
-            bench.inspected(id),
-            json!({ "kind": "blocked", "reason": "missing_task" })
-        );
-        assert_eq!(bench.last_alarm(), None);
-        (bench, id)
-    };
-    let (mut bench, id) = abandoned_and_blocked();
-    bench.registry.install(Rc::new(abandoning()));
-    assert_eq!(
-        bench.outcome(id),
-        TaskOutcome::Aborted {
-            reason: Some("restart".into()),
-            result: None
-        }
-    );
-    let (mut bench, id) = abandoned_and_blocked();
-    assert_eq!(bench.abort(id), AbortReply::Marked);
-    assert_eq!(message(&bench.outcome(id)), "missing_task");
-}
-
 fn reopen(mut bench: Bench) -> Bench {
     bench.settle();
     bench.restart()
@@ -250,7 +182,126 @@ fn a_call_schedules_at_once_and_forgives() {
     assert_eq!(bench.scheduler.opens_without_progress(), 1);
 }
 
+#[test]
+fn ten_resets_within_one_phase_consume_no_attempt_and_strand_nothing() {
+    let waits: Rc<RefCell<Option<futures::channel::oneshot::Receiver<()>>>> = Rc::default();
+    let gate = Rc::clone(&waits);
+    // An effect that needs longer than any life it is given; the attempt is counted in the checkpoint.
+    let probe = Probe::new().phase("first", move |task, runtime: Rt| {
+        let gate = gate.borrow_mut().take();
+        async move {
+            if let Some(gate) = gate {
+                let _until_the_crash = gate.await;
+            }
+            let attempt = task.checkpoint.get("attempt").cloned().unwrap();
+            runtime.finish(Outcome::Completed(attempt)).await
+        }
+    });
+    let (open, blocked) = futures::channel::oneshot::channel();
+    *waits.borrow_mut() = Some(blocked);
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "first", "attempt": 1 } }));
+    bench.settle();
+    let mut gates = vec![open];
+    for reset in 1..=10 {
+        bench = bench.restart();
+        assert_eq!(
+            bench.record(id).checkpoint().unwrap().get("attempt"),
+            Some(&json!(1))
+        );
+        assert_eq!(bench.scheduler.opens_without_progress(), reset);
+        // Nobody calls: only the alarm brings it back, at the latest an hour later.
+        let wake = bench.last_alarm().expect("unsettled work has a wake");
+        assert!(wake - bench.now() <= 3_600_000);
+        bench.runtime.advance(wake - bench.now());
+        let (open, blocked) = futures::channel::oneshot::channel();
+        gates.push(open);
+        *waits.borrow_mut() = Some(blocked);
+        bench.scheduler.on_alarm();
+        bench.settle();
+        assert_eq!(bench.status(id), "running");
+    }
+    bench = bench.restart();
+    waits.take();
+    bench.scheduler.on_alarm();
+    assert_eq!(bench.outcome(id), TaskOutcome::Completed { result: json!(1) });
+    assert_eq!(bench.log(), vec![format!("first {id}"); 12], "one start a life");
+    assert_eq!(bench.scheduler.opens_without_progress(), 0);
+    assert_eq!(bench.last_alarm(), None);
+}
+
+#[test]
+fn resets_with_progress_between_them_never_back_off() {
+    let probe = Probe::new().phase("first", |task, runtime: Rt| async move {
+        let n = number(&task.checkpoint, "n") + 1;
+        if n == 11 {
+            return runtime.finish(Outcome::Completed(json!(n))).await;
+        }
+        runtime.advance(json!({ "phase": "first", "n": n })).await?;
+        // The rest of this life.
+        runtime.signal().aborted().await;
+        Ok(())
+    });
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "first", "n": 0 } }));
+    bench.settle();
+    for _ in 0..10 {
+        bench = bench.restart();
+        assert_eq!(bench.scheduler.opens_without_progress(), 1);
+        assert_eq!(bench.last_alarm(), Some(bench.now()), "at once");
+        bench.scheduler.on_alarm();
+        bench.settle();
+    }
+    assert_eq!(bench.outcome(id), TaskOutcome::Completed { result: json!(11) });
+}
+
+#[test]
+fn opens_that_fail_leave_the_alarm_to_the_platform_and_strand_nothing() {
+    let mut bench = Bench::new(stuck());
+    let id = bench.create(json!({}));
+    bench.settle();
+    // The platform gives a handler that fails six more tries. What opens here is the handler.
+    for fault in [CommitFault::Before, CommitFault::After].repeat(4) {
+        let (medium, alarm) = (bench.medium.clone(), Rc::new(Recorder::default()));
+        let opened = bench.reopen_failing(medium, fault, &alarm);
+        assert!(opened.is_err_and(|error| error.is_fatal()));
+        assert_eq!(
+            *alarm.alarms.borrow(),
+            [],
+            "neither cleared nor set: whoever opens decides"
+        );
+    }
+    let mut bench = bench.restart();
+    assert!(bench.last_alarm().is_some_and(|at| at - bench.now() <= 3_600_000));
+    bench.scheduler.resume_by_call();
+    bench.settle();
+    assert_eq!(bench.status(id), "running");
+    bench.abort(id);
+    assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
+}
+
 impl Bench {
+    /// Opens what is stored a second time, with a storage whose next commit fails.
+    fn reopen_failing(
+        &mut self,
+        medium: Medium,
+        fault: CommitFault,
+        alarm: &Rc<Recorder>,
+    ) -> Result<Scheduler, SessionError> {
+        let storage = medium.open();
+        storage.allow_commits(Some(0), fault);
+        let session = Session::open(storage, self.runtime.host(), SessionOptions::default());
+        let (registry, alarm) = (TaskRegistry::new(), Rc::clone(alarm));
+        registry.install(Rc::new(stuck()));
+        self.run(async move {
+            let options = SchedulerOptions {
+                alarm,
+                ..SchedulerOptions::default()
+            };
+            Scheduler::open(&session, registry, options).await
+        })
+    }
+
     fn abort_outcome(&mut self, id: TaskId) -> &'static TaskOutcome {
         self.abort(id);
         Box::leak(Box::new(self.outcome(id)))

@@ -5,16 +5,19 @@ export class Meter {
   modelled = 0;
   misbilled = [];
 
-  /** `bills` says what a row that a statement changes costs: `[statement, rows, positions of parameters that cost one more]`. */
+  /**
+   * `bills` says what a row that a statement changes costs, or with `perRun` a run of it: `[statement, rows, positions of
+   * parameters that cost one more, perRun]`.
+   */
   constructor(storage, bills) {
-    const costs = new Map(bills.map(([statement, rows, unlessNull]) => [statement, { rows, unlessNull }]));
+    const costs = new Map(bills.map(([statement, rows, unlessNull, perRun]) => [statement, { rows, unlessNull, perRun }]));
     const { sql } = storage;
     const exec = (statement, ...parameters) => {
       const cursor = sql.exec(statement, ...parameters);
-      const { rows, unlessNull } = costs.get(statement);
-      if (rows > 0) {
+      const { rows, unlessNull, perRun } = costs.get(statement);
+      if (rows > 0 || unlessNull.length > 0) {
         const { rowsWritten } = cursor;
-        const [[changed]] = sql.exec("SELECT changes()").raw();
+        const changed = perRun ? 1 : [...sql.exec("SELECT changes()").raw()][0][0];
         const each = rows + unlessNull.filter((position) => parameters[position] !== null).length;
         this.#note(statement, changed, rowsWritten, changed * each);
       }

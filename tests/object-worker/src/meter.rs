@@ -3,7 +3,7 @@
 use js_sys::Array;
 use tidehold_durable_objects::platform::sql::ObjectDriver;
 use tidehold_durable_objects::platform::storage::ObjectStorage;
-use tidehold_storage::sql::statements::STATEMENTS;
+use tidehold_storage::sql::statements::{Per, STATEMENTS};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::*;
 
@@ -35,10 +35,11 @@ impl Meter {
             let positions: Array = positions
                 .map(|position| JsValue::from(*position as f64))
                 .collect();
-            let bill: [JsValue; 3] = [
+            let bill: [JsValue; 4] = [
                 statement.sql.into(),
                 (statement.bill.rows as f64).into(),
                 positions.into(),
+                (statement.bill.per == Per::Run).into(),
             ];
             bill.into_iter().collect::<Array>()
         });

@@ -86,7 +86,7 @@ pub(crate) async fn launch(harness: &Harness, launch: Launch) -> Result<Register
                 tx.create_root().await?;
             }
             let options = TaskOptions::in_conversation(launch.parent).background();
-            let anchor = create(&tx, &Run, &launch.input, options).await?;
+            let anchor = create(&tx, &Run, &launch.input, options).await?.id();
             let child = tx
                 .create_conversation(ConversationOwnership::Task(anchor))
                 .await?

@@ -6,7 +6,7 @@ use crate::error::HarnessError;
 use crate::submissions::withdraw_inputs;
 use futures::future::LocalBoxFuture;
 use tidehold_session::Tx;
-use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID};
+use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, TaskId};
 use tidehold_session::records::{ConversationOwnership, ConversationRecord};
 use tidehold_session::storage::{ConversationQuery, Cursor, Page};
 use tidehold_tasks::AbortScope;
@@ -107,22 +107,47 @@ impl Harness {
         conversation: ConversationId,
         scope: AbortScope,
     ) -> LocalBoxFuture<'a, Result<(), HarnessError>> {
+        Box::pin(async move { self.mark_conversation(conversation, scope).await.map(drop) })
+    }
+
+    /// The same, and returns once every task it marked has ended and the conversation is idle (spec 5.4). Dropping the call
+    /// ends only the wait. Work that is created in the background meanwhile is neither marked nor waited for.
+    pub fn abort_conversation_and_wait<'a>(
+        &'a self,
+        conversation: ConversationId,
+        scope: AbortScope,
+    ) -> LocalBoxFuture<'a, Result<(), HarnessError>> {
+        Box::pin(async move {
+            for task in self.mark_conversation(conversation, scope).await? {
+                self.scheduler().wait_for_task(task).await?;
+            }
+            Ok(self.scheduler().wait_for_idle(Some(conversation)).await?)
+        })
+    }
+
+    /// Returns the tasks that the abort reached.
+    fn mark_conversation(
+        &self,
+        conversation: ConversationId,
+        scope: AbortScope,
+    ) -> LocalBoxFuture<'_, Result<Vec<TaskId>, HarnessError>> {
         Box::pin(async move {
             let scheduler = self.scheduler().clone();
-            self.session()
+            let marked = self
+                .session()
                 .commit(async move |tx: Tx| {
                     if or_new_root(&tx, conversation).await? {
-                        return Ok::<_, HarnessError>(());
+                        return Ok::<_, HarnessError>(Vec::new());
                     }
                     let reached = scheduler.mark_aborts(&tx, conversation, scope).await?;
                     for conversation in reached.conversations {
                         withdraw_inputs(&tx, conversation).await?;
                     }
-                    Ok(())
+                    Ok(reached.marked)
                 })
                 .await?;
             self.resume();
-            Ok(())
+            Ok(marked)
         })
     }
 }

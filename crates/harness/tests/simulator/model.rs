@@ -30,6 +30,8 @@ struct Inner {
     failed: BTreeSet<ConversationId>,
     /// What callers were told was admitted.
     accepted: BTreeSet<SubmissionId>,
+    /// What waits were told before it was published.
+    foretold: BTreeMap<SubmissionId, SubmissionRecord>,
     /// What each request id was first told.
     requests: BTreeMap<(ConversationId, String), SubmissionId>,
     seq: Option<Seq>,
@@ -85,6 +87,12 @@ impl Inner {
             if before.request_id != record.request_id || before.conversation_id != record.conversation_id {
                 said.push(format!("submission {id} is another one now"));
             }
+        }
+        if self.foretold.remove(&id).is_some_and(|told| told != **record) {
+            said.push(format!(
+                "a wait for submission {id} was told something else than {:?}",
+                record.state
+            ));
         }
         if let Some(request) = &record.request_id {
             let twin = self.submissions.values().find(|other| {
@@ -378,11 +386,14 @@ impl Model {
         }
     }
 
-    /// A wait was told how its submission settled.
+    /// A wait was told how its submission settled. What it read may be stored and not published yet; then it will be.
     pub fn settled(&self, told: &SubmissionRecord) {
-        let right = self
-            .submission(told.id)
-            .is_some_and(|record| record.is_settled() && *record == *told);
+        let known = self.submission(told.id);
+        if known.as_ref().is_some_and(|record| !record.is_settled()) && told.is_settled() {
+            self.inner.borrow_mut().foretold.insert(told.id, told.clone());
+            return;
+        }
+        let right = known.is_some_and(|record| record.is_settled() && *record == *told);
         if !right {
             self.breach(format!("a wait was told {told:?}"));
         }

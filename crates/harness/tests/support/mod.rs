@@ -193,6 +193,19 @@ pub fn harness_over(
     opened.expect("open ends").expect("open succeeds")
 }
 
+/// The same where the open may fail, with what was reported.
+pub fn try_harness_over(
+    runtime: &mut LocalRuntime,
+    storage: Rc<dyn Storage>,
+    settings: &Settings,
+) -> (Result<Harness, SessionError>, Rc<RefCell<Vec<String>>>) {
+    let (host, reports) = (runtime.host(), Rc::<RefCell<Vec<String>>>::default());
+    let alarm = Rc::new(RecordedAlarm::default());
+    let options = options(runtime.host(), alarm, Rc::clone(&reports), settings, echo());
+    let opened = runtime.run(async move { Harness::open(storage, host, options, |_| {}).await });
+    (opened.expect("open ends"), reports)
+}
+
 pub fn options(
     host: Rc<dyn Host>,
     alarm: Rc<dyn Alarm>,

@@ -1,7 +1,7 @@
 //! Creation and replacement of records in a transaction (spec 3.3).
 
 use super::forks::Fork;
-use super::{OwnerClaim, OwnerClaimKind, TaskCandidate, Tx};
+use super::{OwnerClaim, OwnerClaimKind, TaskCandidate, Tx, payloads};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{ConversationId, EntryId, ROOT_CONVERSATION_ID, SubmissionId, TaskId};
 use crate::records::{
@@ -100,6 +100,7 @@ impl Tx {
     ) -> LocalBoxFuture<'a, Result<EntryRecord, SessionError>> {
         Box::pin(async move {
             self.open()?;
+            payloads::check_entry(&draft)?;
             self.expect_conversation(conversation_id).await?;
             let id = EntryId(self.mint().await?);
             self.table_write()?;
@@ -185,6 +186,7 @@ impl Tx {
                 },
                 memos: Object::new(),
             };
+            payloads::check_task(&record)?;
             let mut state = self.0.state.borrow_mut();
             if let Some(owner) = owner {
                 state.new_owners.push(OwnerClaim {
@@ -211,6 +213,7 @@ impl Tx {
         checkpoint: tidehold_delta::Json,
     ) -> Result<(), SessionError> {
         self.open()?;
+        payloads::check_checkpoint(&checkpoint)?;
         let mut state = self.0.state.borrow_mut();
         match state.tasks.get_mut(&id) {
             Some(TaskCandidate { before: None, after }) => {
@@ -257,6 +260,7 @@ impl Tx {
             if record.outcome().is_some() {
                 record.memos = Object::new();
             }
+            payloads::check_task(&record)?;
             self.table_write()?;
             self.0.state.borrow_mut().tasks.insert(
                 record.id,
@@ -270,6 +274,10 @@ impl Tx {
     }
 
     /// A raw submission record; admission rules live with the harness.
+    ///
+    /// # Errors
+    /// [`Rejection::MissingConversation`]; [`Rejection::RequestIdTaken`] when the conversation has a submission of this
+    /// request, in storage or in this transaction.
     pub fn create_submission<'a>(
         &'a self,
         conversation_id: ConversationId,
@@ -278,6 +286,12 @@ impl Tx {
         state: SubmissionState,
     ) -> LocalBoxFuture<'a, Result<SubmissionRecord, SessionError>> {
         Box::pin(async move {
+            self.open()?;
+            payloads::check_submission(&state)?;
+            self.expect_conversation(conversation_id).await?;
+            if let Some(request_id) = &request_id {
+                self.expect_free_request(conversation_id, request_id).await?;
+            }
             let id = SubmissionId(self.mint().await?);
             self.table_write()?;
             let record = SubmissionRecord {
@@ -322,6 +336,34 @@ impl Tx {
         // Not made known: only what the line committed is certainly the newest.
         let stored = session.read(session.storage.task(id)).await?;
         Ok(stored.map(Rc::new))
+    }
+
+    async fn expect_free_request(
+        &self,
+        conversation: ConversationId,
+        request_id: &Text,
+    ) -> Result<(), SessionError> {
+        let is_staged = || {
+            let state = self.0.state.borrow();
+            let mut created = state
+                .submissions
+                .values()
+                .filter_map(|candidate| candidate.created.as_ref());
+            created.any(|created| {
+                created.conversation_id == conversation && created.request_id.as_ref() == Some(request_id)
+            })
+        };
+        let session = &self.0.session;
+        let stored = session.storage.submission_by_request(conversation, request_id);
+        if is_staged() || session.read(stored).await?.is_some() {
+            let request_id = request_id.clone();
+            return Err(Rejection::RequestIdTaken {
+                conversation,
+                request_id,
+            }
+            .into());
+        }
+        Ok(())
     }
 
     pub(super) async fn expect_conversation(&self, id: ConversationId) -> Result<(), SessionError> {

@@ -1,7 +1,7 @@
 //! Placement and settlement of submissions. Both are staged and resolved at assembly against the latest candidate, so
 //! they work after table writes (spec 8.2).
 
-use super::{SubmissionTransition, Tx, TxInner};
+use super::{SubmissionTransition, Tx, TxInner, payloads};
 use crate::error::{Rejection, SessionError};
 use crate::ids::{EntryId, SubmissionId};
 use crate::records::{InputStatus, SubmissionRecord, SubmissionSettlement, SubmissionState, WriteStatus};
@@ -20,6 +20,9 @@ impl Tx {
         id: SubmissionId,
         settlement: SubmissionSettlement,
     ) -> Result<(), SessionError> {
+        if let SubmissionSettlement::Unanswered { detail, .. } = &settlement {
+            payloads::check_detail(detail.as_ref())?;
+        }
         self.stage(id, SubmissionTransition::Settle(settlement))
     }
 

@@ -18,6 +18,7 @@ mod rows;
 mod schema;
 mod scope;
 mod segments;
+mod small;
 pub mod statements;
 mod store;
 pub mod writes;

@@ -96,7 +96,7 @@ impl SqlDriver for NativeDriver {
                 let mut prepared = connection.prepare_cached(statement.sql)?;
                 prepared.execute(rusqlite::params_from_iter(params))
             })?;
-            let billed = changed as u64 * statement.bill.of(cells);
+            let billed = statement.bill.of(cells, changed as u64);
             self.billed.set(self.billed.get() + billed);
             Ok(())
         });

@@ -10,7 +10,9 @@ use tidehold_session::storage::StorageError;
 
 /// Migration `n` leads from schema `n` to schema `n + 1`; the first creates everything. Never edited once released:
 /// a change of the schema is a new migration.
-const MIGRATIONS: &[&[&Statement]] = &[&[
+const MIGRATIONS: &[&[&Statement]] = &[SCHEMA_1, SCHEMA_2];
+
+const SCHEMA_1: &[&Statement] = &[
     &sql::CREATE_META,
     &sql::CREATE_CONVERSATIONS,
     &sql::CREATE_CONVERSATIONS_BY_TASK,
@@ -28,7 +30,9 @@ const MIGRATIONS: &[&[&Statement]] = &[&[
     &sql::CREATE_DOCUMENTS_BY_ADDRESS,
     &sql::CREATE_DOCUMENT_PARTS,
     &sql::CREATE_CHUNKS,
-]];
+];
+
+const SCHEMA_2: &[&Statement] = &[&sql::CREATE_SMALL_COMMITS, &sql::CREATE_APPLY_SMALL_COMMIT];
 
 /// The schema this release writes.
 const SCHEMA: u32 = MIGRATIONS.len() as u32;
@@ -110,7 +114,7 @@ pub(super) fn set_marks(writes: &mut Writes, marks: Marks) {
 #[cfg(test)]
 mod tests {
     use super::super::native::NativeDriver;
-    use super::super::statements::Bill;
+    use super::super::statements::{Bill, Per};
     use super::*;
 
     static ADD_COLUMN: Statement = Statement {
@@ -119,6 +123,7 @@ mod tests {
         bill: Bill {
             rows: 0,
             unless_null: &[],
+            per: Per::ChangedRow,
         },
     };
     static BROKEN: Statement = Statement {
@@ -156,9 +161,9 @@ mod tests {
     #[test]
     fn migrations_run_from_the_stored_schema_on() {
         let driver = created();
-        let migrations: &[&[&'static Statement]] = &[&[&BROKEN], &[&ADD_COLUMN], &[]];
-        migrate(&driver, migrations, 1).unwrap();
-        assert_eq!(stored_schema(&driver), 3);
+        let migrations: &[&[&'static Statement]] = &[&[&BROKEN], &[&BROKEN], &[&ADD_COLUMN], &[]];
+        migrate(&driver, migrations, 2).unwrap();
+        assert_eq!(stored_schema(&driver), 4);
         driver
             .with(|connection| connection.execute("UPDATE meta SET extra = 1", []))
             .unwrap();
@@ -167,9 +172,9 @@ mod tests {
     #[test]
     fn a_failing_migration_changes_nothing() {
         let driver = created();
-        let migrations: &[&[&'static Statement]] = &[&[], &[&ADD_COLUMN], &[&BROKEN]];
-        assert!(migrate(&driver, migrations, 1).is_err());
-        assert_eq!(stored_schema(&driver), 1);
+        let migrations: &[&[&'static Statement]] = &[&[], &[], &[&ADD_COLUMN], &[&BROKEN]];
+        assert!(migrate(&driver, migrations, 2).is_err());
+        assert_eq!(stored_schema(&driver), 2);
         assert!(
             driver
                 .with(|connection| connection.execute("UPDATE meta SET extra = 1", []))

@@ -7,7 +7,7 @@
 //! Rows written are the bill: an insert costs 1 + the indexes that take the row, a delete 1, an update 1 plus 1 for each
 //! index that takes the changed row. Leaving an index is free. Hence the partial indexes below, and updates that do
 //! not mention indexed columns unless those change. `rowid` is part of every index, so indexes end in id order. Each
-//! [`Bill`] below was compared with `rowsWritten` of workerd (2026-04); the whole schema costs 24 rows, once.
+//! [`Bill`] below was compared with `rowsWritten` of workerd (2026-04); the whole schema costs 26 rows, once.
 //!
 //! `kind`, `key` and `request` columns hold the JSON form of the text: no control character reaches a driver.
 
@@ -22,33 +22,57 @@ pub struct Statement {
     pub bill: Bill,
 }
 
-/// Billed rows for one changed row: `rows`, plus one for each partial index whose parameter (counted from 0) is bound
-/// to something but NULL. Schema changes are not modelled; they happen once.
+/// Billed rows for one changed row: `rows`, plus one for each listed parameter (counted from 0, as often as it is listed) that is
+/// bound to something but NULL: that of a partial index, or of a part of a statement that may be absent. Schema changes are not
+/// modelled; they happen once.
 #[derive(Clone, Copy, Debug)]
 pub struct Bill {
     pub rows: u64,
     pub unless_null: &'static [usize],
+    pub per: Per,
+}
+
+/// What a bill is multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// Each row that the engine says was changed.
+    ChangedRow,
+    /// Each run: the engine does not count what triggers change.
+    Run,
 }
 
 impl Bill {
-    /// Rows billed for one row that a statement with these cells changes.
-    pub fn of(&self, cells: &[Cell]) -> u64 {
+    /// Rows billed for one run of a statement with these cells, of which the engine says that it changed `changed` rows.
+    pub fn of(&self, cells: &[Cell], changed: u64) -> u64 {
         let is_bound = |index: &&usize| cells.get(**index).is_some_and(|cell| *cell != Cell::Null);
-        self.rows + self.unless_null.iter().filter(is_bound).count() as u64
+        let rows = self.rows + self.unless_null.iter().filter(is_bound).count() as u64;
+        match self.per {
+            Per::ChangedRow => changed * rows,
+            Per::Run => rows,
+        }
     }
 }
 
 const FREE: Bill = rows(0);
 
 const fn rows(rows: u64) -> Bill {
-    Bill {
-        rows,
-        unless_null: &[],
-    }
+    partial(rows, &[])
 }
 
 const fn partial(rows: u64, unless_null: &'static [usize]) -> Bill {
-    Bill { rows, unless_null }
+    Bill {
+        rows,
+        unless_null,
+        per: Per::ChangedRow,
+    }
+}
+
+const fn triggered(unless_null: &'static [usize]) -> Bill {
+    Bill {
+        rows: 0,
+        unless_null,
+        per: Per::Run,
+    }
 }
 
 macro_rules! statements {
@@ -110,6 +134,21 @@ statements! {
     /// and for the base in a `documents` row, and otherwise the sequence number of the segment.
     CREATE_CHUNKS: FREE, "CREATE TABLE chunks (owner INTEGER NOT NULL, slot INTEGER NOT NULL,
         part INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (owner, slot, part)) STRICT, WITHOUT ROWID";
+
+    // ---- schema 2 ----
+
+    /// Holds nothing: what is inserted goes to the tables, see `sql/small.rs`. Parts that are NULL are absent.
+    CREATE_SMALL_COMMITS: FREE, "CREATE VIEW small_commits (entry, conversation, head, seq, entry_chunks, entry_record,
+        task, status, abort_requested, background, task_chunks, task_record, document, delta, bytes)
+        AS SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0";
+    CREATE_APPLY_SMALL_COMMIT: FREE, "CREATE TRIGGER apply_small_commit INSTEAD OF INSERT ON small_commits BEGIN
+        INSERT INTO entries (id, conversation, head, seq, chunks, record)
+            SELECT NEW.entry, NEW.conversation, NEW.head, NEW.seq, NEW.entry_chunks, NEW.entry_record
+            WHERE NEW.entry IS NOT NULL;
+        UPDATE tasks SET status = NEW.status, abort_requested = NEW.abort_requested, background = NEW.background,
+            chunks = NEW.task_chunks, record = NEW.task_record WHERE id = NEW.task;
+        UPDATE documents SET content = content || NEW.delta, bytes = bytes + NEW.bytes WHERE id = NEW.document;
+        END";
 
     // ---- schema and marks ----
 
@@ -263,6 +302,13 @@ statements! {
         ON CONFLICT (owner, slot, part) DO UPDATE SET data = excluded.data";
     DELETE_CHUNKS_FROM: rows(1), "DELETE FROM chunks WHERE owner = ?1 AND slot = ?2 AND part >= ?3";
     DELETE_CHUNKS_AFTER_SLOT: rows(1), "DELETE FROM chunks WHERE owner = ?1 AND slot > ?2";
+
+    // ---- small commits ----
+
+    /// [`INSERT_ENTRY`], [`UPDATE_TASK`] and [`APPEND_TO_DOCUMENT`] with their parameters in this order, each of them or
+    /// NULLs.
+    SMALL_COMMIT: triggered(&[0, 0, 2, 6, 12]), "INSERT INTO small_commits
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 }
 
 /// What only the native driver says.

@@ -71,6 +71,13 @@ impl Writes {
         });
     }
 
+    /// One statement in place of all so far. The buffer stays.
+    pub(super) fn replace(&mut self, statement: &'static Statement, cells: &[Cell]) {
+        self.steps.clear();
+        self.cells.clear();
+        self.push(statement, cells);
+    }
+
     /// What `write` appends to the buffer, and what it returns.
     pub(super) fn encode<T>(&mut self, write: impl FnOnce(&mut String) -> T) -> (Span, T) {
         let start = self.text.len();

@@ -17,7 +17,7 @@ use tidehold_storage::jsonl::fs::memory::MemoryFs;
 use tidehold_storage::jsonl::fs::native::NativeFs;
 use tidehold_storage::jsonl::{FileSystem, Fsync, JsonlOptions, JsonlStorage};
 use tidehold_storage::sql::native::{Durability, NativeDriver};
-use tidehold_storage::sql::statements::{Bill, Statement};
+use tidehold_storage::sql::statements::{Bill, Per, Statement};
 use tidehold_storage::sql::{SqlDriver, SqlError, Writes};
 use tidehold_storage::{MemoryStorage, SqlStorage};
 
@@ -65,6 +65,7 @@ static REFUSED: Statement = Statement {
     bill: Bill {
         rows: 0,
         unless_null: &[],
+        per: Per::ChangedRow,
     },
 };
 

@@ -1,13 +1,12 @@
 //! Driving one invocation: a step on the line, a handler off it, again (spec 5.1).
 
 use super::Inner;
-use super::assess::migrate;
+use super::assess::can_reserve;
 use super::invocation::Invocation;
 use crate::core::finish::ending;
 use crate::core::state::{Mode, Stage};
 use crate::core::step::{Returned, Surroundings, Verdict, step};
 use crate::runtime::Access;
-use std::cmp::Ordering;
 use std::rc::Rc;
 use tidehold_delta::Text;
 use tidehold_session::panics::{caught, panic_text};
@@ -35,18 +34,11 @@ impl Inner {
     fn invocation_over(self: &Rc<Self>, invocation: &Invocation) {
         invocation.end();
         self.invocations.borrow_mut().remove(&invocation.id);
-        let lives_on = match self.state.borrow_mut().tasks.get_mut(&invocation.id) {
-            Some(task) => {
-                task.invocation = None;
-                true
-            }
-            None => false,
-        };
+        let judge = |record: &TaskRecord| self.assess(record);
+        let lives_on = self.state.borrow_mut().finish_invocation(invocation.id, &judge);
         invocation.tell_joined();
         // The end of a task was planned with its commit.
         if lives_on {
-            // It ran under the definition it started with; whoever comes next runs under the present one.
-            self.reassess(invocation.id);
             self.replan();
         }
     }
@@ -103,12 +95,11 @@ impl Inner {
             let state = self.state.borrow();
             (state.stage == Stage::Ended, state.is_below_intent(record.id))
         };
-        let may_hand_over = past.is_some() && !closing && self.may_hand_over(invocation, &record);
         let around = Surroundings {
             mode: invocation.mode,
             closing,
             below_intent,
-            may_hand_over,
+            may_hand_over: false,
         };
         let returned = past.as_ref().and_then(|past| {
             let checkpoint = past.record.checkpoint()?;
@@ -117,7 +108,17 @@ impl Inner {
                 checkpoint,
             })
         });
-        let verdict = step(&record, around, returned);
+        let mut verdict = step(&record, around, returned.clone());
+        if verdict == Verdict::Go && past.is_some() {
+            // Rule 5: only a task that goes on asks what is installed by now.
+            invocation.refresh_registry(&self.registry);
+            let may_hand_over = self.may_hand_over(invocation, &record);
+            let around = Surroundings {
+                may_hand_over,
+                ..around
+            };
+            verdict = step(&record, around, returned);
+        }
         if verdict == Verdict::Go {
             return Ok(Some(record));
         }
@@ -140,7 +141,7 @@ impl Inner {
         };
         let state = {
             let state = self.state.borrow();
-            ending(&state.forest, record.id, outcome)
+            ending(state.forest().view(), record.id, outcome)
         };
         match state {
             // The clean-up of a held fault belongs to its final commit.
@@ -166,31 +167,23 @@ impl Inner {
         .await
     }
 
-    /// Whether the registry holds another definition than the invocation's that can take the task. One that cannot is
-    /// reported once: the task goes on under its old code.
+    /// Whether the phase's registry holds another definition than the invocation's that can take the task. One that cannot
+    /// is reported once: the task goes on under its old code.
     fn may_hand_over(&self, invocation: &Invocation, record: &TaskRecord) -> bool {
-        let present = self.registry.get(&record.kind);
-        let fits = match &present {
-            Some(present) if Rc::ptr_eq(present, &invocation.definition) => return false,
-            None => false,
-            Some(present) => match present.version().cmp(&record.version) {
-                Ordering::Equal => true,
-                Ordering::Less => false,
-                Ordering::Greater => matches!(migrate(present.as_ref(), record), Some(Ok(_))),
-            },
+        let registry = invocation.registry();
+        let present = registry.get(&record.kind);
+        let cause = match present {
+            Some(present) if present.is(invocation.definition.as_ref()) => return false,
+            Some(present) if can_reserve(present.as_ref(), record) => return true,
+            Some(_) => "incompatible_task",
+            None => "missing_task",
         };
-        let generation = Some(self.registry.generation());
-        if !fits && invocation.reported.replace(generation) != generation {
-            let cause = if present.is_some() {
-                "incompatible_task"
-            } else {
-                "missing_task"
-            };
+        if invocation.is_news(present) {
             let (id, kind) = (record.id, &record.kind);
             self.report(format!(
                 "task {id} ({kind}) keeps running under its old definition: {cause}"
             ));
         }
-        fits
+        false
     }
 }

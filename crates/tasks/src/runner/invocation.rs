@@ -2,10 +2,12 @@
 
 use crate::core::state::Mode;
 use crate::erased::ErasedTask;
+use crate::registry::{RegistrySnapshot, TaskRegistry};
 use futures::channel::oneshot;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::observe::{DocumentState, Watch};
 use tidehold_session::signal::{AbortController, AbortReason};
 
 /// Reason of the signal when an invocation ends for whatever reason: detached leftovers learn that they are dead.
@@ -27,8 +29,41 @@ pub(crate) struct Invocation {
     pokes: RefCell<Vec<oneshot::Sender<()>>>,
     /// Pokes the task code has taken note of.
     pub seen_pokes: Cell<u64>,
-    /// The registry generation whose unfit definition was reported.
-    pub reported: Cell<Option<u64>>,
+    observations: RefCell<Vec<Observation>>,
+    /// What was installed when the present phase began.
+    registry: RefCell<RegistrySnapshot>,
+    /// Unfit definitions that were reported; `None` stands for there being none.
+    reported: RefCell<Vec<Option<Rc<dyn ErasedTask>>>>,
+}
+
+/// A document that task code observes.
+pub(crate) enum Observation {
+    State(Weak<DocumentState>),
+    Watch(Weak<Watch>),
+}
+
+impl Observation {
+    fn is_held(&self) -> bool {
+        match self {
+            Self::State(state) => state.strong_count() > 0,
+            Self::Watch(watch) => watch.strong_count() > 0,
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::State(state) => {
+                if let Some(state) = state.upgrade() {
+                    state.dispose();
+                }
+            }
+            Self::Watch(watch) => {
+                if let Some(watch) = watch.upgrade() {
+                    watch.stop();
+                }
+            }
+        }
+    }
 }
 
 impl Invocation {
@@ -37,6 +72,7 @@ impl Invocation {
         conversation: ConversationId,
         mode: Mode,
         definition: Rc<dyn ErasedTask>,
+        registry: RegistrySnapshot,
     ) -> Rc<Self> {
         Rc::new(Self {
             id,
@@ -48,14 +84,49 @@ impl Invocation {
             joins: RefCell::default(),
             pokes: RefCell::default(),
             seen_pokes: Cell::new(0),
-            reported: Cell::new(None),
+            observations: RefCell::default(),
+            registry: RefCell::new(registry),
+            reported: RefCell::default(),
         })
+    }
+
+    /// A phase boundary: what is installed now counts for the next phase.
+    pub fn refresh_registry(&self, registry: &TaskRegistry) {
+        self.registry.replace(registry.snapshot());
+    }
+
+    pub fn registry(&self) -> RegistrySnapshot {
+        self.registry.borrow().clone()
+    }
+
+    /// Whether this definition, or the lack of one, was not reported yet; from now on it is.
+    pub fn is_news(&self, unfit: Option<&Rc<dyn ErasedTask>>) -> bool {
+        let mut reported = self.reported.borrow_mut();
+        let known = reported.iter().any(|known| match (known, unfit) {
+            (Some(known), Some(unfit)) => known.is(unfit.as_ref()),
+            (None, None) => true,
+            _ => false,
+        });
+        if !known {
+            reported.push(unfit.cloned());
+        }
+        !known
     }
 
     /// From here on every runtime operation is refused. On the line, so that queued commits come after it.
     pub fn end(&self) {
         self.ended.set(true);
         self.controller.abort(ENDED);
+        for observation in self.observations.take() {
+            observation.end();
+        }
+    }
+
+    /// Ends the observation together with the invocation.
+    pub fn end_with(&self, observation: Observation) {
+        let mut observations = self.observations.borrow_mut();
+        observations.retain(Observation::is_held);
+        observations.push(observation);
     }
 
     pub fn has_ended(&self) -> bool {

@@ -1,13 +1,11 @@
 //! Following publications: mirror, invocations, waiters, next pass and alarm, all in the turn of the commit.
 
 use super::Inner;
-use super::assess::assess;
 use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
 use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Mode, Stage, pokes};
 use crate::erased::ErasedTask;
-use crate::limits::EDGE_SLACK;
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::publication::Publication;
@@ -20,7 +18,7 @@ impl Inner {
         let changes = {
             let starting = self.starting.borrow();
             let oracle = Oracle {
-                assess: &|record| assess(&self.registry, record),
+                assess: &|record| self.assess(record),
                 starting: &|id| starting.contains_key(&id),
             };
             apply(&mut self.state.borrow_mut(), publication, oracle)
@@ -47,9 +45,11 @@ impl Inner {
         for invocation in poked.iter().filter_map(|id| self.invocation(*id)) {
             invocation.tell_poked();
         }
+        for record in &ended {
+            self.failed_migrations.borrow_mut().remove(&record.id);
+        }
         self.waiters.borrow_mut().settle(&ended);
         if relevant {
-            self.prune();
             self.replan();
             self.leave_wake();
         } else {
@@ -61,14 +61,13 @@ impl Inner {
     pub(super) fn start(self: &Rc<Self>, id: TaskId, mode: Mode, definition: Rc<dyn ErasedTask>) {
         let (conversation, pokes) = {
             let mut state = self.state.borrow_mut();
-            let Some(task) = state.tasks.get_mut(&id) else {
+            state.begin(id, mode);
+            let Some(record) = state.record(id) else {
                 return;
             };
-            task.invocation = Some(mode);
-            task.recovered = false;
-            (task.record.conversation_id, pokes(&task.record))
+            (record.conversation_id, pokes(record))
         };
-        let invocation = Invocation::new(id, conversation, mode, definition);
+        let invocation = Invocation::new(id, conversation, mode, definition, self.registry.snapshot());
         // Its code looks around when it starts: only later pokes are news.
         invocation.seen_pokes.set(pokes);
         self.invocations.borrow_mut().insert(id, Rc::clone(&invocation));
@@ -83,17 +82,11 @@ impl Inner {
     pub(super) fn on_end(&self) {
         self.state.borrow_mut().stage = Stage::Ended;
         self.timer.borrow_mut().take();
-        let invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
+        let mut invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
+        invocations.sort_unstable_by_key(|invocation| invocation.id);
         for invocation in invocations {
             invocation.give_up();
         }
         self.waiters.borrow_mut().reject_all();
-    }
-
-    fn prune(&self) {
-        let mut state = self.state.borrow_mut();
-        if state.forest.len() > EDGE_SLACK + 4 * state.tasks.len() {
-            state.prune();
-        }
     }
 }

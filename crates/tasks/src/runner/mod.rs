@@ -12,15 +12,16 @@ mod pass;
 mod stage;
 mod wait;
 
+use crate::core::index::IdMap;
+use crate::core::plan::Due;
 use crate::core::state::{LiveTask, State};
-use crate::core::wake::Due;
 use crate::erased::ErasedTask;
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
 use crate::runner::arm::Timer;
+use crate::runner::assess::FailedMigration;
 use crate::runner::invocation::Invocation;
 use crate::runner::wait::Waiters;
-use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -37,9 +38,11 @@ pub(crate) struct Inner {
     pub registry: TaskRegistry,
     pub options: SchedulerOptions,
     pub state: RefCell<State>,
-    pub invocations: RefCell<LiteMap<TaskId, Rc<Invocation>>>,
+    pub invocations: RefCell<IdMap<TaskId, Rc<Invocation>>>,
     /// Definitions of the reservation commit under way: the invocation runs what its task was judged by.
-    starting: RefCell<LiteMap<TaskId, Rc<dyn ErasedTask>>>,
+    starting: RefCell<IdMap<TaskId, Rc<dyn ErasedTask>>>,
+    /// The newest failed migration of each task that met one.
+    failed_migrations: RefCell<IdMap<TaskId, FailedMigration>>,
     waiters: RefCell<Waiters>,
     /// Publications count once the open scan has been taken.
     following: Cell<bool>,
@@ -65,6 +68,6 @@ impl Inner {
 
     /// The mirror's entry of a live task.
     pub fn live(&self, id: TaskId) -> Option<LiveTask> {
-        self.state.borrow().tasks.get(&id).cloned()
+        self.state.borrow().task(id).cloned()
     }
 }

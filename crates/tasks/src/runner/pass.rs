@@ -4,7 +4,6 @@ use super::Inner;
 use super::stage::{Budget, as_staged};
 use crate::core::reconcile::{Reconcile, reconcile};
 use crate::core::reserve::{Reservation, reserve};
-use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::Stage;
 use crate::recovery;
 use std::rc::Rc;
@@ -53,13 +52,8 @@ impl Inner {
         }
         self.load().await?;
         let actions = reconcile(&self.state.borrow());
-        let overtaken = broken(Sabotage::StartsBelowIntent) && !self.decide_reservations().is_empty();
-        if !actions.is_empty() && !overtaken {
+        if !actions.is_empty() {
             return self.perform_reconcile(tx, actions).await;
-        }
-        // Only now is every restart mark set, however many commits they took.
-        if self.state.borrow().stage == Stage::Restarting {
-            self.state.borrow_mut().stage = Stage::Running;
         }
         let reservations = self.decide_reservations();
         if reservations.is_empty() {
@@ -96,8 +90,7 @@ impl Inner {
             let id = match action {
                 Reconcile::Withdraw(conversation) => {
                     self.options.hooks.withdraw_inputs(tx, conversation).await?;
-                    let inputs = &mut self.state.borrow_mut().queues.inputs;
-                    inputs.retain(|_, queued| *queued != conversation);
+                    self.state.borrow_mut().forget_queue(conversation);
                     continue;
                 }
                 Reconcile::EndAborts => {

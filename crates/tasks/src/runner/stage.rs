@@ -135,10 +135,12 @@ impl Inner {
                 record.input = input;
                 checkpoint
             }
-            _ => match record.checkpoint() {
+            Fit::Fits => match record.checkpoint() {
                 Some(checkpoint) => checkpoint.clone(),
                 None => return Ok(()),
             },
+            // The registry changed while this pass waited for a hook. The next pass decides anew.
+            Fit::Untried | Fit::Blocked { .. } => return Ok(()),
         };
         if record.version == task.record.version && matches!(record.state, TaskState::Running { .. }) {
             self.start(id, mode, definition);

@@ -5,10 +5,11 @@ use crate::core::state::Mode;
 use crate::fault::TaskFault;
 use crate::runner::Inner;
 use crate::runner::invocation::Invocation;
-use futures::future::{Either, select};
+use futures::future::{Either, LocalBoxFuture, select};
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
+use tidehold_session::ids::TaskId;
 use tidehold_session::records::{TaskRecord, TaskState};
 
 /// One invocation's access to the scheduler.
@@ -49,10 +50,33 @@ impl Access {
         Ok(record)
     }
 
+    /// The result of an operation, unless the invocation has ended by then.
+    pub async fn while_it_runs<V>(&self, operation: impl Future<Output = V>) -> Result<V, TaskFault> {
+        self.check()?;
+        let result = operation.await;
+        self.check()?;
+        Ok(result)
+    }
+
+    /// The committed record of any task.
+    pub fn get_task(&self, id: TaskId) -> LocalBoxFuture<'_, Result<Option<Rc<TaskRecord>>, TaskFault>> {
+        Box::pin(async move {
+            self.check()?;
+            if let Some(task) = self.inner.live(id) {
+                return Ok(Some(task.record));
+            }
+            let found = self.while_it_runs(self.inner.session.task(id)).await??;
+            Ok(found.map(Rc::new))
+        })
+    }
+
     /// A wait that ends early when the invocation is told to stop, or ends.
     pub async fn unless_signalled<V>(&self, wait: impl Future<Output = V>) -> Result<V, TaskFault> {
         self.check()?;
         let signal = self.invocation.controller.signal();
+        if let Some(reason) = signal.reason() {
+            return Err(TaskFault::Signalled(reason));
+        }
         let done = match select(pin!(wait), signal.aborted()).await {
             Either::Left((value, _)) => Ok(value),
             Either::Right((reason, _)) => Err(reason),

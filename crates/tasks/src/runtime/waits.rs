@@ -5,30 +5,47 @@ use crate::core::state::{pokes, unanswered};
 use crate::fault::TaskFault;
 use crate::runner::MarkStrength;
 use crate::task::Task;
+use crate::typed::TaskReference;
 use tidehold_session::Rejection;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 
 impl<T: Task> Runtime<T> {
-    /// Resolves once the clock has reached `until`. After a crash the wake of the checkpoint governs.
+    /// Resolves once the clock has reached `until`, however it moves meanwhile. After a crash the wake of the checkpoint
+    /// governs.
+    ///
+    /// # Errors
+    /// [`TaskFault::Signalled`] once the invocation was told to stop.
     pub async fn sleep(&self, until: Millis) -> Result<(), TaskFault> {
-        self.access
-            .unless_signalled(self.session().host().sleep_until(until))
-            .await
+        loop {
+            let timer = self.session().host().sleep_until(until);
+            self.access.unless_signalled(timer).await?;
+            // Timers may be capped, and clocks set back: what counts is what the clock says now.
+            if self.now() >= until {
+                return Ok(());
+            }
+        }
     }
 
-    /// The terminal receipt of any task. Held in memory only: it is no edge in the wait graph.
-    pub async fn wait_for_task(&self, id: TaskId) -> Result<SettledTask, TaskFault> {
+    /// The terminal receipt of any task. Held in memory only: it is no edge in the wait graph. Of a typed id, with the result
+    /// read.
+    ///
+    /// # Errors
+    /// [`TaskFault::Signalled`] once the invocation was told to stop: whoever joins it must not wait for another task.
+    pub async fn wait_for_task<I: TaskReference>(&self, id: I) -> Result<SettledTask<I::Outcome>, TaskFault> {
+        let id = id.task_id();
         let record = self
             .access
             .unless_signalled(self.access.inner.wait_for_task(id))
             .await??;
         let outcome = record.outcome().cloned().ok_or(TaskFault::NotTerminal(id))?;
+        let outcome = I::read(outcome)?;
         Ok(SettledTask { record, outcome })
     }
 
-    /// Aborts a task that this task owns; resolves once it is terminal.
-    pub async fn abort_owned(&self, id: TaskId) -> Result<(), TaskFault> {
+    /// Aborts a task that this task owns; resolves once it is terminal. Clean-up, not a request: a `restart` mark stays one.
+    pub async fn abort_owned(&self, id: impl Into<TaskId>) -> Result<(), TaskFault> {
+        let id = id.into();
         let record = self.get_task(id).await?.ok_or(Rejection::MissingTask(id))?;
         if record.owner != Some(self.task_id()) {
             return Err(TaskFault::NotOwned(id));

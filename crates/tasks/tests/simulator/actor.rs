@@ -6,12 +6,12 @@ mod fate;
 mod spawn;
 
 use super::model::Model;
-use crate::{JoinPolicy, Migration, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
+use crate::{JoinPolicy, Migrate, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
 pub use fate::{Fate, Migrates, migration_of};
 use serde::Serialize;
 use std::panic::resume_unwind;
 use std::rc::Rc;
-use tidehold_delta::{ConvertError, FromJson, Json};
+use tidehold_delta::{ConvertError, FromJson};
 use tidehold_session::host::Millis;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_simulator::Random;
@@ -121,18 +121,19 @@ impl<const V: u32> Task for Actor<V> {
         self.clean_up(&task.input, task.checkpoint, &runtime).await
     }
 
-    fn migrate(&self, input: Json, checkpoint: Json, _: u32) -> Option<Migration<Self>> {
-        let read = || Ok::<(Fate, Point), ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
-        let (fate, point) = match read() {
-            Ok(read) => read,
-            Err(error) => return Some(Err(error.to_string())),
-        };
-        match migration_of(&fate, V) {
-            Migrates::Yes => Some(Ok((fate, point))),
-            Migrates::Unsupported => None,
-            Migrates::Fails => Some(Err("as fate decides".to_owned())),
-            Migrates::Panics => resume_unwind(Box::new("fate")),
+    fn migration(&self, _: u32) -> Option<Migrate<Self>> {
+        if V == 3 {
+            return None;
         }
+        Some(|_, input, checkpoint, _| {
+            let read = || Ok::<(Fate, Point), ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
+            let (fate, point) = read().map_err(|error| error.to_string())?;
+            match migration_of(&fate, V) {
+                Migrates::Yes => Ok((fate, point)),
+                Migrates::Unsupported | Migrates::Fails => Err("as fate decides".to_owned()),
+                Migrates::Panics => resume_unwind(Box::new("fate")),
+            }
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use tidehold_storage::MemoryStorage;
 pub type Deployed = Option<u32>;
 
 /// The one that takes every task.
-pub const LATEST: u32 = 3;
+pub const LATEST: u32 = 4;
 
 struct ObjectAlarm(Rc<AlarmClock>, Rc<Model>);
 
@@ -55,6 +55,7 @@ pub fn install(registry: &TaskRegistry, model: &Rc<Model>, deployed: Deployed) {
         None => registry.remove(Actor::<1>::NAME),
         Some(1) => registry.install(Rc::new(Actor::<1>(model))),
         Some(2) => registry.install(Rc::new(Actor::<2>(model))),
+        Some(3) => registry.install(Rc::new(Actor::<3>(model))),
         Some(_) => registry.install(Rc::new(Actor::<LATEST>(model))),
     }
 }

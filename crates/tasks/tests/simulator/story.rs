@@ -168,7 +168,7 @@ impl Story {
             38..48 => self.wait(),
             48..52 => self.cancel_a_wait(),
             52..60 => {
-                let choices = [None, Some(1), Some(1), Some(2), Some(2), Some(LATEST)];
+                let choices = [None, Some(1), Some(1), Some(2), Some(2), Some(3), Some(LATEST)];
                 let deployed = self.random.pick(&choices).copied().flatten();
                 self.deploy(deployed);
             }

@@ -1,26 +1,31 @@
 //! A session over memory storage with a virtual clock, a recorded alarm, and tasks scripted by the test.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
+mod clock;
 mod family;
 mod probe;
+mod storage;
 
 use futures::future::LocalBoxFuture;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use tidehold_delta::{Json, json};
+use tidehold_session::host::Host;
 use tidehold_session::host_local::LocalRuntime;
 use tidehold_session::ids::{ConversationId, ROOT_CONVERSATION_ID, Seq, TaskId};
 use tidehold_session::records::{ConversationOwnership, TaskOutcome, TaskRecord};
 use tidehold_session::{Session, SessionError, SessionOptions, Tx};
-use tidehold_storage::MemoryStorage;
-use tidehold_storage::fault::Countdown;
 use tidehold_tasks::*;
 
+#[allow(unused_imports, reason = "every test binary uses its own part")]
+pub use clock::Clock;
 #[allow(unused_imports, reason = "every test binary uses its own part")]
 pub use family::{children, number, parent, parenting, worker};
 #[allow(unused_imports, reason = "every test binary uses its own part")]
 pub use probe::{Kind, Old, Plain, Probe, aborted, done};
+#[allow(unused_imports, reason = "every test binary uses its own part")]
+pub use storage::{Faulty, Medium};
 
 pub const ROOT: ConversationId = ROOT_CONVERSATION_ID;
 pub const START: u64 = 1_000_000;
@@ -90,32 +95,40 @@ impl SchedulerHooks for Recorder {
 /// One open session; `restart` is a crash.
 pub struct Bench {
     pub runtime: LocalRuntime,
-    pub storage: Rc<Countdown<MemoryStorage>>,
+    pub medium: Medium,
+    pub storage: Rc<dyn Faulty>,
     pub session: Session,
     pub scheduler: Scheduler,
     pub registry: TaskRegistry,
     pub recorder: Rc<Recorder>,
+    pub clock: Rc<Clock>,
     pub log: Log,
     now: u64,
 }
 
 impl Bench {
-    /// A resumed session with a root conversation.
+    /// A resumed session in memory, with a root conversation.
     pub fn new(probe: Probe<Plain>) -> Self {
+        Self::over(Medium::memory(), probe)
+    }
+
+    /// The same, kept elsewhere.
+    pub fn over(medium: Medium, probe: Probe<Plain>) -> Self {
         let registry = TaskRegistry::new();
         let log = Rc::clone(&probe.log);
         registry.install(Rc::new(probe));
-        let mut bench = Self::on(MemoryStorage::new("test"), registry, log, START);
+        let mut bench = Self::on(medium, registry, log, START);
         bench.commit(async |tx| tx.create_root().await.map(drop));
         bench.scheduler.resume();
         bench
     }
 
-    fn on(storage: MemoryStorage, registry: TaskRegistry, log: Log, now: u64) -> Self {
+    fn on(medium: Medium, registry: TaskRegistry, log: Log, now: u64) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, 7);
-        let storage = Rc::new(Countdown::new(storage));
+        let storage = medium.open();
         let recorder = Rc::new(Recorder::default());
-        let session = Session::open(storage.clone(), runtime.host(), recorder.session_options());
+        let clock = Clock::over(runtime.host());
+        let session = Session::open(storage.clone(), clock.clone(), recorder.session_options());
         let reports = Rc::clone(&recorder);
         let options = SchedulerOptions {
             hooks: recorder.clone(),
@@ -128,11 +141,13 @@ impl Bench {
         let scheduler = scheduler.expect("open settles").expect("open succeeds");
         Self {
             runtime,
+            medium,
             storage,
             session,
             scheduler,
             registry,
             recorder,
+            clock,
             log,
             now,
         }
@@ -145,10 +160,11 @@ impl Bench {
 
     /// The same with other definitions.
     pub fn restart_with(self, install: impl FnOnce(&TaskRegistry)) -> Self {
-        let storage = self.storage.inner().reopen();
         let now = self.runtime.host().now();
         let Self {
             runtime,
+            medium,
+            storage,
             session,
             scheduler,
             registry,
@@ -157,12 +173,13 @@ impl Bench {
         } = self;
         drop((scheduler, session));
         drop(runtime);
+        drop(storage);
         install(&registry);
-        Self::on(storage, registry, log, now)
+        Self::on(medium, registry, log, now)
     }
 
     pub fn now(&self) -> u64 {
-        self.runtime.host().now()
+        self.clock.now()
     }
 
     pub fn run<T: 'static>(&mut self, future: impl Future<Output = T> + 'static) -> T {
@@ -186,7 +203,7 @@ impl Bench {
     }
 
     pub fn create_with(&mut self, input: Json, options: TaskOptions) -> TaskId {
-        self.commit(async move |tx| create(&tx, &Probe::<Plain>::new(), &input, options).await)
+        self.commit(async move |tx| Ok(create(&tx, &Probe::<Plain>::new(), &input, options).await?.id()))
     }
 
     pub fn conversation_of(&mut self, owner: TaskId) -> ConversationId {

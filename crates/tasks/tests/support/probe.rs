@@ -138,9 +138,12 @@ impl<K: Kind> Task for Probe<K> {
         }
     }
 
-    fn migrate(&self, input: Json, checkpoint: Json, _: u32) -> Option<Migration<Self>> {
-        self.migrates
-            .map(|migrate| migrate(checkpoint).map(|checkpoint| (input, checkpoint)))
+    fn migration(&self, _: u32) -> Option<Migrate<Self>> {
+        self.migrates?;
+        Some(|probe, input, checkpoint, _| {
+            let migrate = probe.migrates.ok_or("no migration")?;
+            Ok((input, migrate(checkpoint)?))
+        })
     }
 }
 

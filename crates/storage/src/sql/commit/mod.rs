@@ -11,7 +11,7 @@ use super::marks::Counters;
 use super::recall::Recall;
 use super::rows::{Reader, backend, exact};
 use super::writes::Writes;
-use super::{schema, statements as sql};
+use super::{schema, small, statements as sql};
 use crate::batch::{self, RecordType};
 use tidehold_session::ids::Seq;
 use tidehold_session::storage::{StorageError, StorageWrite};
@@ -98,6 +98,7 @@ pub(super) fn commit(
         tables::write(&mut target, row)?;
     }
     documents::write(&mut target, &plan)?;
+    small::fuse(&mut target.writes);
     driver.apply(&target.writes).map_err(backend)?;
     Ok(Done {
         seq,

@@ -60,7 +60,7 @@ impl<const V: u32> Actor<V> {
             .commit_with(async move |tx: Tx, record| {
                 actor.0.gated(&record);
                 let options = TaskOptions::in_bound_conversation().background();
-                Ok((None, create(&tx, &actor, &input, options).await?))
+                Ok((None, create(&tx, &actor, &input, options).await?.id()))
             })
             .await?;
         let settled = runtime.wait_for_task(id).await?;

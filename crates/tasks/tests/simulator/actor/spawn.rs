@@ -51,7 +51,7 @@ impl<const V: u32> Actor<V> {
             } else {
                 options
             };
-            own.children.push(create(tx, self, &input, options).await?);
+            own.children.push(create(tx, self, &input, options).await?.id());
             return Ok(());
         }
         let room = tx

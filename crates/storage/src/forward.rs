@@ -1,10 +1,16 @@
 //! The reads of a storage that answers them through another.
 
 /// Implements every read of `Storage`: `|storage, read| inner` names the storage to ask for the read of this name, or
-/// returns an error, when the read is first polled. The caller imports the types.
+/// returns an error, when the read is first polled. What follows `then` happens between the answer and its delivery. The
+/// caller imports the types.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! forward_reads {
     (|$storage:ident, $read:ident| $inner:expr) => {
-        $crate::forward::forward_reads! { @each |$storage, $read| $inner;
+        $crate::forward_reads!(|$storage, $read| $inner, then ());
+    };
+    (|$storage:ident, $read:ident| $inner:expr, then $after:expr) => {
+        $crate::forward_reads! { @each |$storage, $read| $inner, $after;
             fn incarnation() -> Option<Text>;
             fn head() -> Option<Seq>;
             fn conversation(id: ConversationId) -> Option<ConversationRecord>;
@@ -27,17 +33,19 @@ macro_rules! forward_reads {
                 -> Page<DocumentRecord>;
         }
     };
-    (@each |$storage:ident, $read:ident| $inner:expr;) => {};
-    (@each |$storage:ident, $read:ident| $inner:expr;
+    (@each |$storage:ident, $read:ident| $inner:expr, $after:expr;) => {};
+    (@each |$storage:ident, $read:ident| $inner:expr, $after:expr;
         fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty; $($rest:tt)*) => {
         fn $name<'a>(&'a self, $($arg: $type),*) -> StorageFuture<'a, $out> {
             Box::pin(async move {
                 let ($storage, $read) = (self, stringify!($name));
                 let inner = $inner;
-                inner.$name($($arg),*).await
+                let answer = inner.$name($($arg),*).await;
+                $after;
+                answer
             })
         }
-        $crate::forward::forward_reads! { @each |$storage, $read| $inner; $($rest)* }
+        $crate::forward_reads! { @each |$storage, $read| $inner, $after; $($rest)* }
     };
 }
 

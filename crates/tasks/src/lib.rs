@@ -7,7 +7,7 @@
 //! state; what else must happen in a scheduler's commit is behind [`SchedulerHooks`].
 //!
 //! Start reading at [`task`] (what a task is), then [`core`] (`state`, `enter`, `touch`, `stand`, `step`, `wake`), then
-//! `runner` (`pass`, `drive`). The tests under `tests/simulator` crash sessions at any commit and check the invariants.
+//! `runner` (`pass`, `drive`). The tests under `tests/simulator` crash sessions at any step and check the invariants.
 
 pub mod core;
 pub mod create;

@@ -1,6 +1,7 @@
 //! What the scheduler itself keeps over reopens: opens without progress, so that a session that breaks its object backs off
 //! (invariant 6), and conversation aborts whose marks need more than one commit.
 
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::scope::Boundaries;
 use crate::core::state::UnfinishedAbort;
 use crate::limits::{MAX_BACKOFF_MS, PATIENT_OPENS};
@@ -75,6 +76,7 @@ pub(crate) async fn end_aborts(tx: &Tx) -> Result<(), SessionError> {
 /// How far the alarm backs off after so many opens; 0 while patience lasts, then twice the watchdog, doubling.
 pub fn backoff(opens: u32, watchdog: Millis) -> Millis {
     match opens.checked_sub(PATIENT_OPENS + 1) {
+        _ if broken(Sabotage::NoBackoff) => 0,
         None => 0,
         // Beyond 16 doublings the cap holds anyway.
         Some(doublings) => watchdog

@@ -2,7 +2,7 @@
 
 use crate::core::inspect::inspect;
 use crate::core::reserve::readiness;
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::scope::{Boundaries, Start, tasks_in};
 use crate::core::state::{POKES, Stage, pokes};
 use crate::inspection::{Scheduling, TaskInspection};
@@ -89,7 +89,9 @@ impl Scheduler {
     /// once; awaiting work here would delay the next alarm.
     pub fn on_alarm(&self) {
         self.resume();
-        self.0.rearm();
+        if !broken(Sabotage::NoRearm) {
+            self.0.rearm();
+        }
     }
 
     pub fn is_scheduling(&self) -> bool {
@@ -216,7 +218,7 @@ impl Scheduler {
             let answers = match &task.record.state {
                 TaskState::Running { .. } => true,
                 TaskState::Pending { .. } => {
-                    let lost = self.0.state.borrow().sabotaged(Sabotage::LostPokes);
+                    let lost = broken(Sabotage::LostPokes);
                     !(task.will_run() || (lost && task.wake.is_none()))
                 }
                 TaskState::Waiting { on, .. } => on.is_empty() && self.is_parked(id),
@@ -239,7 +241,7 @@ impl Scheduler {
         let state = self.0.state.borrow();
         state
             .task(id)
-            .is_some_and(|task| !readiness(&state, task).is_ready(self.0.now()))
+            .is_some_and(|task| !readiness(task).is_ready(self.0.now()))
     }
 
     /// Resolves once no invocation runs any more: after the session closed or failed, when all task code has returned.

@@ -206,7 +206,7 @@ pub fn try_harness_over(
     (opened.expect("open ends"), reports)
 }
 
-fn options(
+pub fn options(
     host: Rc<dyn Host>,
     alarm: Rc<dyn Alarm>,
     reports: Rc<RefCell<Vec<String>>>,

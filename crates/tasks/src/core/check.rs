@@ -131,7 +131,7 @@ fn standing(state: &State, task: &LiveTask, held: bool) -> Standing {
         },
         below_intent: aborted || view.ordinary_owners(id).any(|owner| state.cancels_below(owner)),
     };
-    decide(state, task, around)
+    decide(task, around)
 }
 
 /// Children by parent and reach. An unknown place is a child of nothing, with the reach by which it is missing.

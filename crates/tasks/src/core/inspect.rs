@@ -37,7 +37,7 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
             };
         }
     } else if let TaskState::Waiting { on, until, .. } = &task.record.state
-        && !readiness(state, task).is_ready(now)
+        && !readiness(task).is_ready(now)
     {
         let on: Vec<TaskId> = on.iter().copied().filter(|id| state.is_live(*id)).collect();
         return TaskInspectionState::Waiting {
@@ -51,7 +51,7 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
             reason: *reason,
             error: error.clone(),
         },
-        fit => match readiness(state, task) {
+        fit => match readiness(task) {
             Readiness::Until(at) if at > now && !task.record.abort_requested => {
                 TaskInspectionState::Waiting {
                     on: Vec::new(),

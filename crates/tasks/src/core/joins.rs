@@ -1,6 +1,7 @@
 //! Durable waits in the mirror (spec 5.5): who waits for whom, how many of them are live, and whether one of them failed.
 
 use crate::core::forest::{Life, Place};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Join, LiveTask, State, has_failed};
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
@@ -76,7 +77,7 @@ impl State {
         for waiter in self.waits.under(id.0) {
             if let Some(task) = self.tasks.get_mut(&TaskId(waiter)) {
                 task.join.open = task.join.open.saturating_sub(1);
-                if task.join.open == 0 {
+                if task.join.open == 0 || broken(Sabotage::ResumesJoinEarly) {
                     self.touched.places.push(Place::task(TaskId(waiter)));
                 }
             }
@@ -114,6 +115,9 @@ impl State {
             && !std::mem::replace(&mut waiter.join.lost, true)
         {
             self.touch_all(on);
+            if broken(Sabotage::MarksTheWaiter) {
+                self.touch(Place::task(owner));
+            }
         }
     }
 
@@ -122,6 +126,9 @@ impl State {
         let Some(owner) = task.record.owner else {
             return false;
         };
+        if broken(Sabotage::NoFailFast) {
+            return false;
+        }
         self.task(owner).is_some_and(|waiter| waiter.join.lost)
             && self.waits.contains(task.record.id.0, owner.0)
             && !has_failed(&task.record)

@@ -1,6 +1,6 @@
 //! Abort marks that flow down (spec 5.4).
 
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
@@ -12,7 +12,7 @@ pub fn is_news(record: &TaskRecord, reason: Option<AbortMarkReason>) -> bool {
 
 /// The mark that the owners above a task ask for.
 pub fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
-    if state.sabotaged(Sabotage::NoCascade) {
+    if broken(Sabotage::NoCascade) {
         return None;
     }
     let mut mark = None;
@@ -30,7 +30,11 @@ pub fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
 pub fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
     match &record.state {
         TaskState::Terminal { .. } => None,
-        TaskState::Completing { outcome } if !matches!(outcome, TaskOutcome::Completed { .. }) => Some(None),
+        TaskState::Completing { outcome }
+            if !matches!(outcome, TaskOutcome::Completed { .. }) || broken(Sabotage::CompletedCancels) =>
+        {
+            Some(None)
+        }
         _ => record.abort_requested.then_some(record.abort_reason),
     }
 }

@@ -1,6 +1,6 @@
 //! Whether and when something is to be done: read off the agenda after each commit that matters.
 
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use tidehold_session::host::Millis;
 
@@ -23,20 +23,20 @@ pub fn is_due(state: &State, now: Millis) -> bool {
 
 /// What is due over all live, unblocked tasks. A time that has passed is now.
 pub fn due(state: &State, now: Millis) -> Due {
-    if state.sabotaged(Sabotage::NoDeadlines) {
+    if broken(Sabotage::NoDeadlines) {
         let now = is_due(state, now) || state.agenda.is_under_way(now);
         return Due { now, at: None };
     }
     let times = [state.agenda.next_start(now), state.agenda.next_check(now)];
     Due {
-        now: is_due(state, now) || state.agenda.is_under_way(now),
+        now: is_due(state, now) || (state.agenda.is_under_way(now) && !broken(Sabotage::NoWatchdog)),
         at: times.into_iter().flatten().min(),
     }
 }
 
 /// The earliest later time at which a task starts, for the timer in memory.
 pub fn next_start(state: &State, now: Millis) -> Option<Millis> {
-    if state.sabotaged(Sabotage::NoDeadlines) {
+    if broken(Sabotage::NoDeadlines) {
         return None;
     }
     state.agenda.next_start(now)

@@ -1,7 +1,7 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
 use crate::core::agenda::{Due, Standing};
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{LiveTask, Mode, State, unanswered};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
@@ -46,13 +46,13 @@ pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
 }
 
 /// When a run phase of the task may start, its definition permitting.
-pub fn readiness(state: &State, task: &LiveTask) -> Readiness {
+pub fn readiness(task: &LiveTask) -> Readiness {
     match &task.record.state {
-        TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until),
+        TaskState::Waiting { on, until, .. } => waiting_readiness(task, on, *until),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Readiness::Ready,
             _ if unanswered(&task.record) > 0 => Readiness::Ready,
-            Some(Wake::At(at)) => until(state, at),
+            Some(Wake::At(at)) => until(at),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
             Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
             Some(Wake::External) => Readiness::Ready,
@@ -61,17 +61,18 @@ pub fn readiness(state: &State, task: &LiveTask) -> Readiness {
     }
 }
 
-fn waiting_readiness(state: &State, task: &LiveTask, on: &[TaskId], time: Option<Millis>) -> Readiness {
+fn waiting_readiness(task: &LiveTask, on: &[TaskId], time: Option<Millis>) -> Readiness {
     let sleeps = on.is_empty() && time.is_some();
-    let joined = !sleeps && task.join.open == 0;
+    let early = broken(Sabotage::ResumesJoinEarly) && (task.join.open as usize) < on.len();
+    let joined = !sleeps && (early || task.join.open == 0);
     if joined || (sleeps && unanswered(&task.record) > 0) {
         return Readiness::Ready;
     }
-    time.map_or(Readiness::Parked, |time| until(state, time))
+    time.map_or(Readiness::Parked, until)
 }
 
-fn until(state: &State, at: Millis) -> Readiness {
-    if state.sabotaged(Sabotage::EarlyWake) {
+fn until(at: Millis) -> Readiness {
+    if broken(Sabotage::EarlyWake) {
         Readiness::Ready
     } else {
         Readiness::Until(at)

@@ -1,9 +1,11 @@
 //! Ordinary traversal from a conversation (spec 5.4): what idle counts and a conversation abort selects.
 
 use crate::core::forest::{Above, Named, Place, Reach};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use crate::limits::MAX_OWNER_DEPTH;
 use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::TaskState;
 
 /// Where a traversal starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +84,15 @@ pub fn queued_conversations(state: &State, start: Start, boundaries: Boundaries)
 /// Whether the traversal contains no live task. One whose chain is not loaded may be anywhere, so that idle is never
 /// reported early.
 pub fn is_idle(state: &State, start: Start) -> bool {
+    let counts = |id: &TaskId| {
+        let record = state.record(*id);
+        !record.is_some_and(|record| matches!(record.state, TaskState::Waiting { .. }))
+    };
+    if broken(Sabotage::EarlyIdle) {
+        return !live_tasks(state, start, Boundaries::Background)
+            .iter()
+            .any(counts);
+    }
     !state.forest.is_busy_below(start.place()) && state.forest.first_missing(Reach::Ordinary).is_none()
 }
 

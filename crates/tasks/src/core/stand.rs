@@ -4,7 +4,7 @@ use crate::core::agenda::Standing;
 use crate::core::forest::Place;
 use crate::core::marks::{inherited, is_news};
 use crate::core::reserve::{Readiness, Reservation, readiness};
-use crate::core::sabotage::Sabotage;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Fit, LiveTask, Mode, State, unanswered};
 use crate::task::Wake;
 use tidehold_session::ids::ConversationId;
@@ -29,7 +29,7 @@ pub fn stand(state: &State, task: &LiveTask) -> Standing {
         mark: wanted_mark(state, task),
         below_intent: state.is_below_intent(id),
     };
-    decide(state, task, around)
+    decide(task, around)
 }
 
 /// A request beats a restart.
@@ -40,30 +40,36 @@ fn wanted_mark(state: &State, task: &LiveTask) -> Option<Option<AbortMarkReason>
     } else {
         None
     };
-    if inherits == Some(None) || state.shares_a_loss(task) || state.is_being_aborted(id) {
+    let waits_for_loss = broken(Sabotage::MarksTheWaiter) && task.join.lost;
+    if inherits == Some(None) || waits_for_loss || state.shares_a_loss(task) || state.is_being_aborted(id) {
         return Some(None);
     }
     let restart = Some(Some(AbortMarkReason::Restart));
-    inherits.or(if task.awaits_restart_mark() { restart } else { None })
+    let awaits = task.awaits_restart_mark() && !broken(Sabotage::NoRestartMarks);
+    inherits.or(if awaits { restart } else { None })
 }
 
 /// The step that follows from a task and its surroundings.
-pub fn decide(state: &State, task: &LiveTask, around: Around) -> Standing {
+pub fn decide(task: &LiveTask, around: Around) -> Standing {
     let record = &task.record;
     let completing = record.outcome().is_some();
-    if completing && !around.held {
+    let forgotten = broken(Sabotage::ForgetsHeldAtOpen) && task.recovered;
+    if completing && !around.held && !forgotten {
         return Standing::Finalize;
     }
     let step = if completing {
         Standing::Parked
     } else if task.invocation.is_some() {
-        under_way(state, task)
+        under_way(task)
     } else if record.abort_requested {
-        abort_start(state, task, around)
+        abort_start(task, around)
     } else {
-        run_start(state, task)
+        run_start(task)
     };
     match (step, around.mark) {
+        (Standing::Reserve(Reservation::Start(_, Mode::Run)), _) if broken(Sabotage::StartsBelowIntent) => {
+            step
+        }
         (Standing::ReserveAt(at, _) | Standing::UnderWayUntil(at), Some(reason))
             if is_news(record, reason) =>
         {
@@ -81,7 +87,7 @@ pub fn decide(state: &State, task: &LiveTask, around: Around) -> Standing {
 }
 
 /// An invocation is active, or ends just now.
-fn under_way(state: &State, task: &LiveTask) -> Standing {
+fn under_way(task: &LiveTask) -> Standing {
     if task.record.abort_requested {
         return Standing::UnderWay;
     }
@@ -92,7 +98,7 @@ fn under_way(state: &State, task: &LiveTask) -> Standing {
             Readiness::Parked
         }
         (TaskState::Running { .. }, _) => Readiness::Ready,
-        _ => readiness(state, task),
+        _ => readiness(task),
     };
     match until {
         Readiness::Ready => Standing::UnderWay,
@@ -102,8 +108,8 @@ fn under_way(state: &State, task: &LiveTask) -> Standing {
 }
 
 /// An abort handler starts once the work below, which is marked too, has ended.
-fn abort_start(state: &State, task: &LiveTask, around: Around) -> Standing {
-    if around.held && !state.sabotaged(Sabotage::TopDownAbort) {
+fn abort_start(task: &LiveTask, around: Around) -> Standing {
+    if around.held && !broken(Sabotage::TopDownAbort) {
         return Standing::Parked;
     }
     let id = task.record.id;
@@ -117,14 +123,15 @@ fn abort_start(state: &State, task: &LiveTask, around: Around) -> Standing {
     }
 }
 
-fn run_start(state: &State, task: &LiveTask) -> Standing {
+fn run_start(task: &LiveTask) -> Standing {
     let id = task.record.id;
     let start = match &task.fit {
+        Fit::Blocked { reason, .. } if broken(Sabotage::OrphansUnasked) => Reservation::Orphan(id, *reason),
         Fit::Blocked { .. } => return Standing::Parked,
         Fit::Untried => Reservation::Migrate(id),
         Fit::Fits | Fit::Migrated { .. } => Reservation::Start(id, Mode::Run),
     };
-    match readiness(state, task) {
+    match readiness(task) {
         Readiness::Ready => Standing::Reserve(start),
         Readiness::Until(at) => Standing::ReserveAt(at, start),
         Readiness::Parked => Standing::Parked,

@@ -34,8 +34,6 @@ pub struct State {
     pub stage: Stage,
     /// Opens with due work since a task last committed, as stored.
     pub opens: u32,
-    #[cfg(test)]
-    pub(super) sabotage: crate::core::sabotage::Sabotage,
 }
 
 /// How far scheduling has come since the open.

@@ -1,5 +1,6 @@
 //! The decision between two phases of an invocation (spec 5.1, rules 1 to 6).
 
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::Mode;
 use tidehold_delta::{Json, Text};
 use tidehold_session::records::{TaskRecord, TaskState};
@@ -46,7 +47,9 @@ pub fn step(record: &TaskRecord, around: Surroundings, returned: Option<Returned
     if around.closing {
         return Verdict::Stop;
     }
-    if around.mode == Mode::Run && (record.abort_requested || around.below_intent) {
+    let marked = record.abort_requested && !broken(Sabotage::StepIgnoresMark);
+    let below_intent = around.below_intent && !broken(Sabotage::StepIgnoresOwners);
+    if around.mode == Mode::Run && (marked || below_intent) {
         return Verdict::Stop;
     }
     let Some(returned) = returned else {
@@ -55,10 +58,10 @@ pub fn step(record: &TaskRecord, around: Surroundings, returned: Option<Returned
     match (returned.error, around.mode) {
         (Some(error), _) => Verdict::Fault(error.into()),
         (None, Mode::Abort) => Verdict::Fault(missing_outcome(record)),
-        (None, Mode::Run) if checkpoint == returned.checkpoint => {
+        (None, Mode::Run) if checkpoint == returned.checkpoint && !broken(Sabotage::NoProgressIsProgress) => {
             Verdict::Fault(no_progress(record, checkpoint))
         }
-        (None, Mode::Run) if around.may_hand_over => Verdict::HandOver,
+        (None, Mode::Run) if around.may_hand_over && !broken(Sabotage::NeverHandsOver) => Verdict::HandOver,
         (None, Mode::Run) => Verdict::Go,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Inner;
 use crate::core::apply::Assessment;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::Fit;
 use crate::erased::{ErasedTask, Migrated};
 use crate::inspection::BlockedReason;
@@ -26,7 +27,7 @@ fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment {
         return blocked(BlockedReason::MissingTask, None);
     };
     match definition.version().cmp(&record.version) {
-        Ordering::Less => blocked(BlockedReason::TaskTooOld, None),
+        Ordering::Less if !broken(Sabotage::TakesNewer) => blocked(BlockedReason::TaskTooOld, None),
         Ordering::Greater if migrates(definition.as_ref(), record.version) => Assessment {
             fit: Fit::Untried,
             wake: None,
@@ -39,7 +40,7 @@ fn assess(registry: &TaskRegistry, record: &TaskRecord) -> Assessment {
             );
             blocked(BlockedReason::MigrationFailed, Some(error))
         }
-        Ordering::Equal => match read(definition.as_ref(), record) {
+        Ordering::Less | Ordering::Equal => match read(definition.as_ref(), record) {
             Ok(wake) => Assessment { fit: Fit::Fits, wake },
             // The spec has no word for data that does not fit its own version. Faulting would kill live work because of
             // a bad deploy; blocked, it waits for a repaired definition.

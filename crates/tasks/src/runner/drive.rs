@@ -141,7 +141,7 @@ impl Inner {
         };
         let state = {
             let state = self.state.borrow();
-            ending(&state, state.forest().view(), record.id, outcome)
+            ending(state.forest().view(), record.id, outcome)
         };
         match state {
             // The clean-up of a held fault belongs to its final commit.

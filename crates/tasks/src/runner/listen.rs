@@ -3,6 +3,7 @@
 use super::Inner;
 use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Mode, Stage, pokes};
 use crate::erased::ErasedTask;
 use std::rc::Rc;
@@ -33,6 +34,9 @@ impl Inner {
         for (id, mode) in started {
             if let Some(definition) = definitions.get(&id) {
                 self.start(id, mode, Rc::clone(definition));
+                if broken(Sabotage::StartsTwice) {
+                    self.start(id, mode, Rc::clone(definition));
+                }
             }
         }
         for invocation in aborted.iter().filter_map(|id| self.invocation(*id)) {
@@ -47,6 +51,7 @@ impl Inner {
         self.waiters.borrow_mut().settle(&ended);
         if relevant {
             self.replan();
+            self.leave_wake();
         } else {
             self.keep_watchdog_ahead();
         }

@@ -5,6 +5,7 @@ use super::Inner;
 use crate::core::enter::Found;
 use crate::core::forest::{Missing, Overlay, Reach, View, node_of};
 use std::rc::Rc;
+use tidehold_session::ids::TaskId;
 use tidehold_session::limits::SCAN_PAGE;
 use tidehold_session::storage::{SubmissionQuery, SubmissionStatus};
 use tidehold_session::{SessionError, Tx};
@@ -51,6 +52,17 @@ impl Inner {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// The places of ended tasks that someone names: what ended before the open, or long ago, is not in the mirror.
+    pub(crate) async fn load_ended(&self, ids: &[TaskId]) -> Result<(), SessionError> {
+        for id in ids {
+            let known = self.state.borrow().forest().node(*id).is_some();
+            if !known && self.session.task(*id).await?.is_some() {
+                self.load_one(Missing::Task(*id)).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn load_one(&self, edge: Missing) -> Result<(), SessionError> {

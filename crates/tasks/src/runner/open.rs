@@ -4,6 +4,7 @@ use super::Inner;
 use super::stage::Budget;
 use crate::core::apply::admit_recovered;
 use crate::core::plan::due;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::options::SchedulerOptions;
 use crate::recovery::{self, RECOVERY};
 use crate::registry::TaskRegistry;
@@ -87,13 +88,14 @@ impl Inner {
             }
         }
         self.following.set(true);
+        // Also without live work: what a later task gets done ends the count of what an earlier one broke.
+        let stored = tx.peek(&RECOVERY, TheSession).await?.unwrap_or(Json::Null);
+        let opens = recovery::read(&stored);
+        self.state.borrow_mut().recall(opens, recovery::aborts(&stored));
         if self.state.borrow().live_count() == 0 {
             return Ok(());
         }
         self.load().await?;
-        let stored = tx.peek(&RECOVERY, TheSession).await?.unwrap_or(Json::Null);
-        let opens = recovery::read(&stored);
-        self.state.borrow_mut().recall(opens, recovery::aborts(&stored));
         self.count_open(tx, opens).await?;
         for record in interrupted {
             tx.stage_task(record).await?;
@@ -126,7 +128,7 @@ impl Inner {
             let (state, now) = (self.state.borrow(), self.now());
             due(&state, now).now
         };
-        if has_due_work {
+        if has_due_work && !broken(Sabotage::ForgetsOpens) {
             recovery::write(tx, opens.saturating_add(1)).await?;
         }
         Ok(())

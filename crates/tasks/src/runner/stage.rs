@@ -1,6 +1,7 @@
 //! Staging task records in the scheduler's own transactions.
 
 use super::Inner;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Fit, Mode};
 use crate::inspection::BlockedReason;
 use crate::limits::PASS_BYTES;
@@ -50,9 +51,19 @@ impl Inner {
         record: &TaskRecord,
         reason: Option<AbortMarkReason>,
     ) -> Result<(), SessionError> {
+        let state = match &record.state {
+            TaskState::Completing { .. } if broken(Sabotage::MarkReplacesOutcome) => TaskState::Completing {
+                outcome: TaskOutcome::Aborted {
+                    reason: None,
+                    result: None,
+                },
+            },
+            state => state.clone(),
+        };
         tx.stage_task(TaskRecord {
             abort_requested: true,
             abort_reason: reason,
+            state,
             ..record.clone()
         })
         .await

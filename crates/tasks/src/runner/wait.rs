@@ -2,6 +2,7 @@
 
 use super::Inner;
 use crate::core::index::IdMap;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::scope::{Start, is_idle};
 use crate::core::touch::Calmed;
 use futures::channel::oneshot;
@@ -20,6 +21,9 @@ pub(super) struct Waiters {
 impl Waiters {
     pub fn settle(&mut self, ended: &[Rc<TaskRecord>]) {
         for record in ended {
+            if broken(Sabotage::LostReceipts) && record.abort_requested {
+                continue;
+            }
             for waiter in self.tasks.remove(&record.id).unwrap_or_default() {
                 let _gone = waiter.send(Rc::clone(record));
             }

@@ -1,5 +1,6 @@
 //! The untyped half of a runtime: the gate in front of every operation.
 
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::Mode;
 use crate::fault::TaskFault;
 use crate::runner::Inner;
@@ -24,7 +25,7 @@ impl Access {
 
     /// Every operation starts here.
     pub fn check(&self) -> Result<(), TaskFault> {
-        if self.invocation.has_ended() {
+        if self.invocation.has_ended() && !broken(Sabotage::GateIgnoresEnd) {
             return Err(TaskFault::Ended);
         }
         Ok(self.inner.session.health()?)
@@ -42,7 +43,8 @@ impl Access {
         if !matches!(record.state, TaskState::Running { .. }) {
             return Err(TaskFault::NotRunning(id));
         }
-        if self.invocation.mode == Mode::Run && record.abort_requested {
+        let marked = record.abort_requested && !broken(Sabotage::GateIgnoresMark);
+        if self.invocation.mode == Mode::Run && marked {
             return Err(TaskFault::AbortRequested(id));
         }
         Ok(record)

@@ -3,6 +3,7 @@
 use super::{Access, Runtime};
 use crate::core::finish::ending;
 use crate::core::forest::{Overlay, View};
+use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{Mode, OWN_MEMOS, answer};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
@@ -15,7 +16,7 @@ use std::rc::Rc;
 use tidehold_delta::{ConvertError, FromJson, Json, Text};
 use tidehold_session::Tx;
 use tidehold_session::ids::TaskId;
-use tidehold_session::records::{TaskOutcome, TaskRecord, TaskState};
+use tidehold_session::records::{JoinPolicy, TaskOutcome, TaskRecord, TaskState};
 
 /// A [`Next`] without its types: the state it asks for; an outcome may still be held.
 pub(super) fn erase<C: Serialize, R: Serialize>(next: Next<C, R>) -> Result<TaskState, ConvertError> {
@@ -98,7 +99,7 @@ impl Access {
                 let staged = tx.staged();
                 let overlay = Overlay::new(&staged.tasks, staged.conversations.iter().map(Rc::as_ref));
                 let candidate = View::candidate(state.forest(), &overlay);
-                ending(&state, candidate, record.id, outcome)
+                ending(candidate, record.id, outcome)
             }
             waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
             other => other,
@@ -147,6 +148,9 @@ impl Access {
                 missing.push(*target);
             }
         }
+        if *policy == JoinPolicy::FailFast {
+            self.inner.load_ended(on).await?;
+        }
         let state = self.inner.state.borrow();
         let staged = tx.staged();
         let overlay = Overlay::new(&staged.tasks, staged.conversations.iter().map(Rc::as_ref));
@@ -181,7 +185,9 @@ impl<T: Task> Runtime<T> {
         let winner = session
             .commit(async move |tx: Tx| {
                 let record = access.gate()?;
-                if let Some(winner) = record.memos.get(&name) {
+                if let Some(winner) = record.memos.get(&name)
+                    && !broken(Sabotage::MemosChange)
+                {
                     return Ok::<Json, TaskFault>(winner.clone());
                 }
                 let mut record = record.as_ref().clone();

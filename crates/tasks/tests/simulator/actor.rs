@@ -1,50 +1,52 @@
 //! The simulated task: spawns work, has effects, sleeps, polls, parks, joins, and ends in every way.
 
+mod abort;
+mod effect;
+mod fate;
+mod spawn;
+
 use super::model::Model;
-use super::random::Random;
-use crate::{
-    JoinPolicy, Migrate, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
-};
+use crate::{JoinPolicy, Migrate, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
+pub use fate::{Fate, Migrates, migration_of};
 use serde::Serialize;
+use std::panic::resume_unwind;
 use std::rc::Rc;
 use tidehold_delta::{ConvertError, FromJson};
 use tidehold_session::host::Millis;
-use tidehold_session::ids::TaskId;
-use tidehold_session::records::{ConversationOwnership, TaskRecord};
-use tidehold_session::{SessionError, Tx};
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_simulator::Random;
 
 /// Versions differ in nothing else.
 #[derive(Clone)]
 pub struct Actor<const V: u32>(pub Rc<Model>);
 
-#[derive(Serialize, FromJson)]
-pub struct Fate {
-    pub seed: u64,
-    /// Levels of work it may still create.
-    pub depth: u64,
+/// What a task made for itself.
+#[derive(Clone, Debug, Default, Serialize, FromJson)]
+pub struct Own {
+    pub children: Vec<TaskId>,
+    pub rooms: Vec<ConversationId>,
 }
 
-#[derive(Clone, Serialize, FromJson)]
+#[derive(Clone, Debug, Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum Point {
     Spawn,
-    Effect {
-        n: u64,
-        children: Vec<TaskId>,
-    },
-    Poll {
-        n: u64,
-        at: Millis,
-        children: Vec<TaskId>,
-    },
-    External {
-        n: u64,
-        children: Vec<TaskId>,
-    },
-    Join {
-        children: Vec<TaskId>,
-    },
-    End,
+    Effect { n: u64, own: Own },
+    Poll { n: u64, at: Millis, own: Own },
+    External { n: u64, own: Own },
+    Join { n: u64, on: Vec<TaskId>, own: Own },
+    Slept { n: u64, own: Own },
+    End { own: Own },
+}
+
+impl Point {
+    pub fn wake(&self) -> Wake {
+        match self {
+            Self::Poll { at, .. } => Wake::At(*at),
+            Self::External { .. } => Wake::External,
+            _ => Wake::Now,
+        }
+    }
 }
 
 /// Tells the model that a handler is active.
@@ -75,158 +77,131 @@ impl<const V: u32> Task for Actor<V> {
     }
 
     fn wake(&self, checkpoint: &Point) -> Wake {
-        match checkpoint {
-            Point::Poll { at, .. } => Wake::At(*at),
-            Point::External { .. } => Wake::External,
-            Point::Spawn | Point::Effect { .. } | Point::Join { .. } | Point::End => Wake::Now,
-        }
+        checkpoint.wake()
     }
 
     async fn run(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
         let (id, model) = (runtime.task_id(), &self.0);
-        model.phase_starts(id);
+        model.phase_starts(id, &task.record, V);
+        if model.is_broken() {
+            // The story is over, and a decision broken on purpose might call this for ever.
+            return std::future::pending().await;
+        }
         let _active = Active::new(model, id);
         let fate = task.input;
         match task.checkpoint {
             Point::Spawn => self.spawn(&fate, &runtime).await,
-            Point::Effect { n, children } => {
-                model.effect(id, n);
-                let mut random = Random::at(fate.seed, n);
-                runtime.sleep(runtime.now() + random.below(300)).await?;
-                let next = self.after_effect(&mut random, n, children, runtime.now());
-                match next {
-                    Point::Join { children } => self.join(&mut random, children, &runtime).await,
-                    next => runtime.advance(next).await,
-                }
-            }
-            Point::Poll { n, at, children } => {
-                model.polls(id, at, runtime.now());
+            Point::Effect { n, own } => self.effect(&fate, n, own, &runtime).await,
+            Point::Poll { n, at, own } => {
                 runtime.sleep(at).await?;
-                runtime.advance(Point::Effect { n: n + 1, children }).await
+                self.advance(&runtime, Point::Effect { n: n + 1, own }).await
             }
-            Point::External { n, children } => {
+            Point::External { n, own } => {
                 runtime.poked().await?;
-                runtime.advance(Point::Effect { n: n + 1, children }).await
+                model.answered(id);
+                self.advance(&runtime, Point::Effect { n: n + 1, own }).await
             }
-            Point::Join { .. } => runtime.advance(Point::End).await,
-            Point::End => self.end(&fate, &runtime).await,
+            Point::Join { n, on, own } => {
+                // Only a deadline resumes a join before its time.
+                match runtime.outcomes(&on).await {
+                    Ok(outcomes) => model.joined(&on, &outcomes),
+                    Err(TaskFault::NotTerminal(_)) => {}
+                    Err(other) => return Err(other),
+                }
+                self.advance(&runtime, Point::Effect { n: n + 1, own }).await
+            }
+            Point::Slept { n, own } => self.advance(&runtime, Point::Effect { n: n + 1, own }).await,
+            Point::End { own } => self.end(&fate, own, &runtime).await,
         }
     }
 
     async fn abort(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
         self.0.abort_starts(runtime.task_id());
         let _active = Active::new(&self.0, runtime.task_id());
-        let mut random = Random::at(task.input.seed, 999);
-        runtime.sleep(runtime.now() + random.below(200)).await?;
-        match random.below(10) {
-            0 => Err(TaskFault::Failed("abort throws".into())),
-            1 => Ok(()),
-            _ => runtime.finish(Outcome::aborted()).await,
-        }
+        self.clean_up(&task.input, task.checkpoint, &runtime).await
     }
 
     fn migration(&self, _: u32) -> Option<Migrate<Self>> {
+        if V == 3 {
+            return None;
+        }
         Some(|_, input, checkpoint, _| {
-            let read = || Ok::<_, ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
-            read().map_err(|error| error.to_string())
+            let read = || Ok::<(Fate, Point), ConvertError>((input.to_typed()?, checkpoint.to_typed()?));
+            let (fate, point) = read().map_err(|error| error.to_string())?;
+            match migration_of(&fate, V) {
+                Migrates::Yes => Ok((fate, point)),
+                Migrates::Unsupported | Migrates::Fails => Err("as fate decides".to_owned()),
+                Migrates::Panics => resume_unwind(Box::new("fate")),
+            }
         })
     }
 }
 
 impl<const V: u32> Actor<V> {
-    async fn spawn(&self, fate: &Fate, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
-        let (actor, mut random, depth) = (self.clone(), Random::at(fate.seed, 500), fate.depth);
+    /// A commit of the task and nothing else.
+    async fn commit(
+        &self,
+        runtime: &Runtime<Self>,
+        next: Option<Next<Point, String>>,
+    ) -> Result<(), TaskFault> {
+        let model = Rc::clone(&self.0);
         runtime
-            .commit(async move |tx: Tx, record| {
-                let mut children = Vec::new();
-                let count = if depth == 0 { 0 } else { random.below(4) };
-                for _ in 0..count {
-                    let input = Fate {
-                        seed: random.seed(),
-                        depth: depth - 1,
-                    };
-                    children.extend(actor.create_below(&mut random, &tx, &record, input).await?);
-                }
-                Ok(Some(Next::Continue(Point::Effect { n: 0, children })))
+            .commit(async move |_, record| {
+                model.gated(&record);
+                Ok(next)
             })
             .await
     }
 
-    /// Child tasks are what a task may join; work in an owned conversation only holds it.
-    async fn create_below(
-        &self,
-        random: &mut Random,
-        tx: &Tx,
-        record: &TaskRecord,
-        input: Fate,
-    ) -> Result<Option<TaskId>, SessionError> {
-        if random.percent(60) {
-            let options = TaskOptions::owned_by(record.id);
-            let options = if random.percent(15) {
-                options.abandon_on_restart()
-            } else {
-                options
-            };
-            return create(tx, self, &input, options).await.map(|id| Some(id.id()));
-        }
-        let owned = tx
-            .create_conversation(ConversationOwnership::Task(record.id))
-            .await?
-            .id;
-        let options = TaskOptions::in_conversation(owned);
-        let options = if random.percent(40) {
-            options.background()
-        } else {
-            options
-        };
-        create(tx, self, &input, options).await.map(|_| None)
+    async fn advance(&self, runtime: &Runtime<Self>, point: Point) -> Result<(), TaskFault> {
+        self.commit(runtime, Some(Next::Continue(point))).await
     }
 
-    fn after_effect(&self, random: &mut Random, n: u64, children: Vec<TaskId>, now: Millis) -> Point {
-        match random.below(10) {
-            0..3 if n < 3 => Point::Effect { n: n + 1, children },
-            3..5 => Point::Poll {
-                n,
-                at: now + random.below(40_000),
-                children,
-            },
-            5 => Point::External { n, children },
-            6..9 if !children.is_empty() => Point::Join { children },
-            _ => Point::End,
-        }
-    }
-
-    async fn join(
+    /// A durable wait. One that the rules refuse is left out.
+    async fn wait(
         &self,
-        random: &mut Random,
-        children: Vec<TaskId>,
         runtime: &Runtime<Self>,
+        (n, own): (u64, Own),
+        on: Vec<TaskId>,
+        policy: JoinPolicy,
+        until: Option<Millis>,
     ) -> Result<(), TaskFault> {
-        let policy = if random.percent(50) {
-            JoinPolicy::FailFast
-        } else {
-            JoinPolicy::AllSettled
-        };
-        let until = random.percent(30).then(|| runtime.now() + random.below(20_000));
         let checkpoint = Point::Join {
-            children: children.clone(),
+            n,
+            on: on.clone(),
+            own: own.clone(),
         };
         let wait = Next::Wait {
             checkpoint,
-            on: children,
+            on: on.clone(),
             policy,
             until,
         };
-        runtime.commit(async move |_, _| Ok(Some(wait))).await
+        match self.commit(runtime, Some(wait)).await {
+            Err(TaskFault::Wait(rejection)) => {
+                self.0.refused(runtime.task_id(), &on, &rejection);
+                self.advance(runtime, Point::Effect { n: n + 1, own }).await
+            }
+            other => other,
+        }
     }
 
-    async fn end(&self, fate: &Fate, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
-        match Random::at(fate.seed, 998).below(20) {
-            0..13 => runtime.finish(Outcome::Completed("done".to_owned())).await,
-            13..16 => runtime.finish(Outcome::failed("as fate decides")).await,
+    async fn end(&self, fate: &Fate, own: Own, runtime: &Runtime<Self>) -> Result<(), TaskFault> {
+        let random = Random::at(fate.seed, 998);
+        if fate.plain {
+            return self.finish(runtime, Outcome::Completed("done".to_owned())).await;
+        }
+        match random.below(20) {
+            0..10 => self.finish(runtime, Outcome::Completed("done".to_owned())).await,
+            10..12 => self.finish_with_more_work(fate, own, &random, runtime).await,
+            12..16 => self.finish(runtime, Outcome::failed("as fate decides")).await,
             16 | 17 => Err(TaskFault::Failed("thrown".into())),
-            18 => panic!("fate"),
+            18 => resume_unwind(Box::new("fate")),
             _ => Ok(()),
         }
+    }
+
+    async fn finish(&self, runtime: &Runtime<Self>, outcome: Outcome<String>) -> Result<(), TaskFault> {
+        self.commit(runtime, Some(Next::Finish(outcome))).await
     }
 }

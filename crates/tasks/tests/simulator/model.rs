@@ -1,32 +1,151 @@
-//! An independent view of what was committed, with the rules checked by brute force.
+//! An independent view of what was committed and of what ran, with the rules checked by brute force.
+//!
+//! It learns of commits from publications, of code from the actors, and of the platform from the story. Nothing of the
+//! core is asked. Time is counted in steps of the executor where order matters.
 
-use std::cell::RefCell;
+mod calls;
+mod code;
+mod commits;
+mod family;
+mod marks;
+mod opens;
+mod rest;
+mod wake;
+
+use super::actor::{Fate, Migrates, Point, migration_of};
+use super::life::{Deployed, LATEST};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use tidehold_session::ids::{ConversationId, TaskId};
-use tidehold_session::publication::Publication;
-use tidehold_session::records::{ConversationRecord, TaskRecord, TaskState};
+use std::rc::Rc;
+use tidehold_delta::Json;
+use tidehold_session::host::Millis;
+use tidehold_session::ids::{ConversationId, Seq, TaskId};
+use tidehold_session::records::TaskRecord;
+use tidehold_simulator::{Trace, World};
+
+pub use calls::{Awaits, CallId, Calling};
+pub use opens::{Survived, WayIn};
+
+/// A step of the executor.
+type Tick = u64;
 
 /// Everything ever committed, and every breach.
-#[derive(Default)]
-pub struct Model(RefCell<Inner>);
+pub struct Model {
+    inner: RefCell<Inner>,
+    world: World,
+    pub trace: Trace,
+    dirty: Cell<bool>,
+}
+
+/// What code of a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Run,
+    Abort,
+}
+
+/// A task as it was published.
+struct Known {
+    record: Rc<TaskRecord>,
+    /// Its checkpoint as a value, while it has one.
+    point: Option<Point>,
+    fate: Fate,
+    created: Tick,
+    /// Since when it carries a mark, or a live ordinary owner cancels what is below it.
+    cancelled: Option<Tick>,
+    /// When it last became `running`.
+    reserved: Tick,
+    /// When its last handler of this life returned.
+    left: Option<Tick>,
+    active: bool,
+    /// The last commit before its last commit callback.
+    gated: Option<Seq>,
+    /// Of the last handler of this life.
+    mode: Option<Mode>,
+    /// The last phase of this life, with the reservation it belongs to.
+    phase: Option<(Tick, Json)>,
+    /// When it was poked last, unless it got further with an invocation that began later.
+    poked: Option<Tick>,
+    /// Poked since a handler of it last started or got further; the call has not returned.
+    poking: bool,
+    /// The same, and the poke was taken: it must run.
+    owed: bool,
+    /// Live at a crash and meant to be abandoned by it.
+    abandoned: bool,
+    /// Somebody asked to abort it in this life.
+    asked: bool,
+}
 
 #[derive(Default)]
 struct Inner {
-    tasks: BTreeMap<TaskId, TaskRecord>,
-    owners: BTreeMap<ConversationId, Option<TaskId>>,
-    active: BTreeSet<TaskId>,
-    /// Tasks of which a phase ran since the last crash.
-    warm: BTreeSet<TaskId>,
-    poked: BTreeSet<TaskId>,
-    /// Poked since a handler of theirs last started; the call has not returned.
-    poking: BTreeSet<TaskId>,
-    /// The same, and the poke was taken: they must run.
-    owed: BTreeSet<TaskId>,
-    /// Live at a crash and meant to be abandoned by it.
-    abandoned: BTreeSet<TaskId>,
-    /// Effects done since the last crash.
+    tasks: BTreeMap<TaskId, Known>,
+    rooms: BTreeMap<ConversationId, Option<TaskId>>,
+    /// Sequence number of the last publication, and its step.
+    seq: Option<Seq>,
+    published: Tick,
+    /// The latest time there was.
+    latest: Millis,
+    /// What was installed since when, in this life.
+    deployed: Vec<(Tick, Deployed)>,
+    memos: BTreeMap<(TaskId, String), u64>,
+    /// Effects done in this life.
     effects: BTreeSet<(TaskId, u64)>,
+    /// Conversation aborts under way.
+    aborts: Vec<(CallId, ConversationId, Reach)>,
+    calls: calls::Calls,
+    opens: opens::Opens,
     breaches: Vec<String>,
+}
+
+/// Whether a traversal crosses background tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Foreground,
+    Everything,
+}
+
+impl Known {
+    fn new(record: Rc<TaskRecord>, tick: Tick) -> Self {
+        let fate = record.input.to_typed().expect("an actor's input");
+        Self {
+            point: point_of(&record),
+            record,
+            fate,
+            created: tick,
+            cancelled: None,
+            reserved: 0,
+            left: None,
+            active: false,
+            gated: None,
+            mode: None,
+            phase: None,
+            poked: None,
+            poking: false,
+            owed: false,
+            abandoned: false,
+            asked: false,
+        }
+    }
+
+    fn is_live(&self) -> bool {
+        self.record.is_live()
+    }
+
+    /// Whether a definition of this version can take it.
+    fn fits(&self, deployed: Deployed) -> bool {
+        let Some(version) = deployed else { return false };
+        match version.cmp(&self.record.version) {
+            std::cmp::Ordering::Less => false,
+            std::cmp::Ordering::Equal => true,
+            std::cmp::Ordering::Greater => migration_of(&self.fate, version) == Migrates::Yes,
+        }
+    }
+}
+
+fn point_of(record: &TaskRecord) -> Option<Point> {
+    record
+        .checkpoint()
+        .map(|json| json.to_typed().expect("an actor's checkpoint"))
 }
 
 impl Inner {
@@ -34,245 +153,122 @@ impl Inner {
         self.breaches.push(text);
     }
 
-    fn above(&self, id: TaskId) -> Option<TaskId> {
-        let task = self.tasks.get(&id)?;
-        task.owner
-            .or_else(|| self.owners.get(&task.conversation_id).copied().flatten())
+    fn deployed(&self) -> Deployed {
+        self.deployed
+            .last()
+            .map_or(Some(LATEST), |(_, deployed)| *deployed)
     }
 
-    /// Whether `id` is ordinary owned work of `owner`.
-    fn is_below(&self, id: TaskId, owner: TaskId) -> bool {
-        let mut at = id;
-        loop {
-            if self.tasks.get(&at).is_none_or(|task| task.background) {
+    /// Whether definitions of other versions that can take the task, and no other, were installed since the last handler of
+    /// this invocation returned: it had to hand over.
+    fn was_replaced(&self, id: TaskId, version: u32) -> bool {
+        let Some(task) = self.tasks.get(&id) else {
+            return false;
+        };
+        let Some(since) = task.left.filter(|left| *left >= task.reserved) else {
+            return false;
+        };
+        for (at, deployed) in self.deployed.iter().rev() {
+            if *deployed == Some(version) || !task.fits(*deployed) {
                 return false;
             }
-            match self.above(at) {
-                Some(above) if above == owner => return true,
-                Some(above) => at = above,
-                None => return false,
+            if *at < since {
+                return true;
             }
         }
+        false
     }
 
-    fn live_below(&self, owner: TaskId) -> Vec<TaskId> {
-        let live = self
-            .tasks
-            .values()
-            .filter(|task| task.is_live())
-            .map(|task| task.id);
-        live.filter(|id| self.is_below(*id, owner)).collect()
-    }
-
-    fn take_task(&mut self, record: &TaskRecord) {
-        let id = record.id;
-        if let Some(before) = self.tasks.get(&id)
-            && !before.is_live()
-            && before != record
-        {
-            self.breach(format!("task {id} changed after its end"));
-        }
-        self.tasks.insert(id, record.clone());
-        if !record.is_live() {
-            let live = self.live_below(id);
-            if !live.is_empty() {
-                self.breach(format!("task {id} ended above live work {live:?}"));
+    /// Whether a definition that was installed since the last publication can take the task: commits come one after the
+    /// other, so what is published now was decided since.
+    fn fitted_lately(&self, task: &Known, wanted: bool) -> bool {
+        let mut until = Tick::MAX;
+        for (since, deployed) in self.deployed.iter().rev() {
+            if task.fits(*deployed) == wanted {
+                return true;
+            }
+            until = until.min(*since);
+            if until < self.published {
+                break;
             }
         }
+        false
     }
 }
 
 impl Model {
-    pub fn publish(&self, publication: &Publication) {
-        let mut model = self.0.borrow_mut();
-        for conversation in &publication.conversations {
-            model
-                .owners
-                .insert(conversation.id, conversation.owner.map(|owner| owner.task_id));
-        }
-        // Ends are judged on everything the commit leaves.
-        let (live, ended): (Vec<_>, Vec<_>) = publication
-            .tasks
-            .iter()
-            .partition(|change| change.after.is_live());
-        for change in &ended {
-            model
-                .tasks
-                .entry(change.after.id)
-                .or_insert_with(|| change.after.as_ref().clone());
-        }
-        for change in live {
-            model.take_task(&change.after);
-        }
-        // In reverse of the tree: deeper work has the higher ids.
-        for change in ended.into_iter().rev() {
-            model.take_task(&change.after);
+    pub fn new(world: &World, trace: Trace) -> Self {
+        Self {
+            inner: RefCell::default(),
+            world: world.clone(),
+            trace,
+            dirty: Cell::new(true),
         }
     }
 
-    /// What storage holds after a crash. What had been published must be there.
-    pub fn restart(&self, tasks: Vec<TaskRecord>, conversations: Vec<ConversationRecord>) {
-        let mut model = self.0.borrow_mut();
-        model.active.clear();
-        model.warm.clear();
-        model.effects.clear();
-        model.poking.clear();
-        model.owners.extend(
-            conversations
-                .into_iter()
-                .map(|c| (c.id, c.owner.map(|owner| owner.task_id))),
-        );
-        let known: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
-        let lost: Vec<TaskId> = model
-            .tasks
-            .keys()
-            .filter(|id| !known.contains(id))
-            .copied()
-            .collect();
-        if !lost.is_empty() {
-            model.breach(format!("published tasks {lost:?} are gone"));
-        }
-        for record in &tasks {
-            if model
-                .tasks
-                .get(&record.id)
-                .is_some_and(|before| !before.is_live() && before != record)
-            {
-                model.breach(format!("task {} has another outcome after the crash", record.id));
-            }
-            model.tasks.insert(record.id, record.clone());
-            if record.abandon_on_restart && record.is_live() {
-                model.abandoned.insert(record.id);
-            }
-        }
+    fn tick(&self) -> Tick {
+        self.world.steps()
     }
 
-    /// A handler starts.
-    pub fn enter(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        model.poking.remove(&id);
-        model.owed.remove(&id);
-        if !model.active.insert(id) {
-            model.breach(format!("two invocations of task {id}"));
-        }
-    }
-
-    /// It returned, or its memory is lost.
-    pub fn leave(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        model.active.remove(&id);
-        model.warm.insert(id);
-    }
-
-    pub fn phase_starts(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        let Some(record) = model.tasks.get(&id).cloned() else {
-            return;
-        };
-        if record.abort_requested {
-            model.breach(format!("a phase of task {id} started after its abort mark"));
-        }
-        if model.abandoned.contains(&id) {
-            model.breach(format!(
-                "a phase of the abandoned task {id} started after a restart"
-            ));
-        }
-    }
-
-    pub fn polls(&self, id: TaskId, at: u64, now: u64) {
-        let mut model = self.0.borrow_mut();
-        if now < at && !model.warm.contains(&id) && !model.poked.contains(&id) {
-            model.breach(format!("task {id} was started at {now}, before its time {at}"));
-        }
-    }
-
-    pub fn effect(&self, id: TaskId, n: u64) {
-        let mut model = self.0.borrow_mut();
-        if !model.effects.insert((id, n)) {
-            model.breach(format!("effect {n} of task {id} ran twice without a crash"));
-        }
-    }
-
-    pub fn abort_starts(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        let live = model.live_below(id);
-        if !live.is_empty() {
-            model.breach(format!(
-                "the abort handler of {id} started above live work {live:?}"
-            ));
-        }
-    }
-
-    pub fn poke(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        model.poked.insert(id);
-        model.poking.insert(id);
-    }
-
-    pub fn poke_taken(&self, id: TaskId) {
-        let mut model = self.0.borrow_mut();
-        if model.poking.remove(&id) {
-            model.owed.insert(id);
-        }
-    }
-
-    /// Nothing will run by itself any more: whoever was poked has run.
-    pub fn at_rest(&self) {
-        let mut model = self.0.borrow_mut();
-        let parked = |id: &TaskId| {
-            let task = model.tasks.get(id);
-            task.is_some_and(|task| matches!(task.state, TaskState::Pending { .. }))
-        };
-        let lost: Vec<TaskId> = model.owed.iter().copied().filter(parked).collect();
-        if !lost.is_empty() {
-            model.breach(format!("pokes of {lost:?} are lost"));
-        }
-    }
-
-    /// Nothing can run at this instant: what had to flow down has.
-    pub fn settled(&self) {
-        let mut model = self.0.borrow_mut();
-        let intents: Vec<TaskId> = model
-            .tasks
-            .values()
-            .filter(|task| task.cancels_below())
-            .map(|task| task.id)
-            .collect();
-        for owner in intents {
-            for id in model.live_below(owner) {
-                if model.tasks.get(&id).is_some_and(|task| !task.abort_requested) {
-                    model.breach(format!("task {id} below the cancelled {owner} has no mark"));
-                }
-            }
-        }
+    /// Something happened that the rules may care about.
+    pub fn touch(&self) {
+        self.dirty.set(true);
     }
 
     /// Injected failures are the story's; any other, and any panic of a listener, is ours.
     pub fn session_reported(&self, text: String) {
-        if !text.contains("injected failure") {
+        if !text.contains(tidehold_simulator::storage::INJECTED) {
             self.breach(text);
         }
     }
 
     pub fn breach(&self, text: String) {
-        self.0.borrow_mut().breach(text);
+        self.trace.line(|| format!("BREACH: {text}"));
+        self.inner.borrow_mut().breach(text);
+    }
+
+    pub fn is_broken(&self) -> bool {
+        !self.inner.borrow().breaches.is_empty()
     }
 
     pub fn breaches(&self) -> Vec<String> {
-        self.0.borrow().breaches.clone()
+        self.inner.borrow().breaches.clone()
     }
 
     pub fn live(&self) -> Vec<TaskId> {
-        self.0
-            .borrow()
-            .tasks
-            .values()
-            .filter(|task| task.is_live())
-            .map(|task| task.id)
-            .collect()
+        let inner = self.inner.borrow();
+        let live = inner.tasks.iter().filter(|(_, task)| task.is_live());
+        live.map(|(id, _)| *id).collect()
+    }
+
+    /// Every task, ended ones too.
+    pub fn known(&self) -> Vec<TaskId> {
+        self.inner.borrow().tasks.keys().copied().collect()
+    }
+
+    /// Every conversation.
+    pub fn rooms(&self) -> Vec<ConversationId> {
+        self.inner.borrow().rooms.keys().copied().collect()
     }
 
     pub fn count(&self) -> usize {
-        self.0.borrow().tasks.len()
+        self.inner.borrow().tasks.len()
+    }
+
+    /// Another definition.
+    pub fn deploys(&self, deployed: Deployed) {
+        let tick = self.tick();
+        let mut inner = self.inner.borrow_mut();
+        inner.deployed.push((tick, deployed));
+        // What an open under way will find due may have changed.
+        inner.opens.cannot_tell();
+        drop(inner);
+        self.touch();
+    }
+
+    pub fn clock_is(&self, now: Millis) {
+        let mut inner = self.inner.borrow_mut();
+        inner.latest = inner.latest.max(now);
+        self.touch();
     }
 }

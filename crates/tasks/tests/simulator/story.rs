@@ -1,134 +1,204 @@
-//! One seed's story: calls, time and crashes in random order, then an undisturbed end.
+//! One seed's story: calls, time, deploys and crashes in any order and at any step, then an undisturbed end.
 
-use super::life::{Clock, LATEST, Life};
-use super::model::Model;
-use super::random::Random;
-use crate::AbortScope;
-use crate::core::sabotage::Sabotage;
+mod calls;
+mod end;
+mod time;
+
+use super::life::{Deployed, Ground, LATEST, Life, install, survived};
+use super::model::{Model, WayIn};
 use std::rc::Rc;
+use tidehold_simulator::{AlarmClock, Doom, Random, Tally, Telling, Told, Weather, World};
 use tidehold_storage::MemoryStorage;
-use tidehold_storage::fault::CommitFault;
 
-/// What a story contained.
-#[derive(Debug, Default)]
-pub struct Tally {
-    pub tasks: u64,
-    pub crashes: u64,
-    pub aborts: u64,
-    pub pokes: u64,
-    pub deploys: u64,
-    pub breaches: Vec<String>,
+/// When stories begin.
+const START: u64 = 1_000_000;
+
+/// A story takes some thousands of steps. One that goes on and on makes no progress.
+const MOST_STEPS: u64 = 400_000;
+
+pub struct Story {
+    ground: Ground,
+    random: Random,
+    tally: Tally,
+    object: Object,
+    /// Something is stored of which the alarm knows nothing: a commit whose answer was lost, or work that a deploy can
+    /// take again. Someone has to look, and in the world someone does, since nobody was told that it is done.
+    unseen: bool,
+    /// Its end was looked at.
+    over: bool,
+    waits: Vec<futures::future::AbortHandle>,
 }
 
-impl Tally {
-    pub fn add(&mut self, other: &Tally) {
-        self.tasks += other.tasks;
-        self.crashes += other.crashes;
-        self.aborts += other.aborts;
-        self.pokes += other.pokes;
-        self.deploys += other.deploys;
-    }
+/// The object that the story is about.
+enum Object {
+    /// Not in memory.
+    Cold(MemoryStorage),
+    Alive(Life),
+    /// In between; only inside of a call.
+    Gone,
 }
 
-const EVENTS: u64 = 40;
-
-pub fn tell(seed: u64, sabotage: Sabotage) -> Tally {
-    let mut random = Random::new(seed);
-    let (model, alarm) = (Rc::new(Model::default()), Rc::new(Clock::default()));
-    let storage = MemoryStorage::new("simulated");
-    let mut life = Life::begin(storage, Rc::clone(&model), alarm, 1_000_000, sabotage, Some(1));
-    let mut tally = Tally::default();
-    life.create(random.seed());
-    for _ in 0..EVENTS {
-        happen(&mut life, &model, &mut random, &mut tally);
-        if life.has_failed() || random.percent(8) {
-            tally.crashes += 1;
-            life = life.crash();
-            // Half the time a call comes first, else only the alarm brings the work back.
-            if random.percent(50) {
-                life.resume_by_call();
-            }
-        }
-        if !model.breaches().is_empty() {
-            break;
-        }
-    }
-    life = life.crash();
-    life.deploy(Some(LATEST));
-    end(&mut life, &model);
-    tally.tasks = model.count() as u64;
-    tally.breaches = model.breaches();
-    tally
+pub fn tell(telling: &Telling) -> Told {
+    let random = Random::at(telling.seed, 1);
+    let world = World::new(telling.seed, START);
+    let model = Rc::new(Model::new(&world, telling.trace.clone()));
+    let ground = Ground {
+        world,
+        model,
+        alarm: Rc::new(AlarmClock::default()),
+        deployed: Some(1),
+        weather: Weather::draw(&random),
+        seed: telling.seed,
+    };
+    let mut story = Story {
+        ground,
+        random,
+        tally: Tally::default(),
+        object: Object::Cold(MemoryStorage::new("simulated")),
+        unseen: false,
+        over: false,
+        waits: Vec::new(),
+    };
+    story.ground.model.trace.at(START);
+    story.ground.model.deploys(Some(1));
+    story.happens(telling.events);
+    story.ends();
+    story.tells()
 }
 
-fn happen(life: &mut Life, model: &Model, random: &mut Random, tally: &mut Tally) {
-    let live = model.live();
-    match random.below(100) {
-        0..45 => life.advance(random.below(1_000)),
-        45..50 => {
-            tally.deploys += 1;
-            life.deploy(
-                random
-                    .pick(&[None, Some(1), Some(2), Some(LATEST)])
-                    .copied()
-                    .flatten(),
-            );
-        }
-        50..58 => life.advance(random.below(30_000)),
-        58..70 => {
-            let fault = if random.percent(50) {
-                CommitFault::Before
-            } else {
-                CommitFault::After
-            };
-            life.arm_crash(random.below(12), fault);
-        }
-        70..78 => life.create(random.seed()),
-        78..88 => {
-            if let Some(id) = random.pick(&live) {
-                tally.aborts += 1;
-                life.abort(*id);
+impl Story {
+    fn happens(&mut self, events: usize) {
+        self.begin(WayIn::Call);
+        self.run(20, 0);
+        self.create();
+        for _ in 0..events {
+            if self.is_broken() {
+                return;
             }
-        }
-        88..90 => {
-            let scope = if random.percent(50) {
-                AbortScope::Foreground
-            } else {
-                AbortScope::Everything
-            };
-            tally.aborts += 1;
-            life.abort_all(scope);
-        }
-        _ => {
-            if let Some(id) = random.pick(&live) {
-                tally.pokes += 1;
-                life.poke(*id);
-            }
+            self.event();
+            let (steps, patience) = (self.random.below(60), self.random.below(1_500));
+            self.run(steps, patience);
         }
     }
-}
 
-/// Undisturbed, everything must end: by the alarm alone, and by pokes once nothing but the outside is waited for.
-fn end(life: &mut Life, model: &Model) {
-    for _ in 0..2_000 {
-        let live = model.live();
-        if live.is_empty() || !model.breaches().is_empty() {
-            break;
+    fn is_broken(&self) -> bool {
+        self.ground.model.is_broken()
+    }
+
+    fn tells(self) -> Told {
+        let tally = self.tally;
+        tally.add("tasks", self.ground.model.count() as u64);
+        tally.add("steps", self.ground.world.steps());
+        let breaches = self.ground.model.breaches();
+        self.ground.world.crash();
+        Told { tally, breaches }
+    }
+
+    /// The object opens, unless it is alive.
+    fn begin(&mut self, way_in: WayIn) {
+        match std::mem::replace(&mut self.object, Object::Gone) {
+            Object::Cold(storage) => {
+                self.over = false;
+                self.ground.model.trace.line(|| format!("-- opens by {way_in:?}"));
+                self.object = Object::Alive(Life::begin(&self.ground, storage, way_in));
+            }
+            other => self.object = other,
         }
-        match life.until_alarm() {
-            Some(distance) => life.advance(distance),
-            None => {
-                model.at_rest();
-                live.iter().for_each(|id| life.poke(*id));
+    }
+
+    /// Memory is lost, at this step.
+    fn crash(&mut self) {
+        let life = match std::mem::replace(&mut self.object, Object::Gone) {
+            Object::Alive(life) => life,
+            cold => {
+                self.object = cold;
+                return;
+            }
+        };
+        self.tally.count("crashes");
+        let Ground {
+            world, model, alarm, ..
+        } = &self.ground;
+        model.trace.line(|| "-- crash".to_owned());
+        let storage = life.end(world);
+        let survived = survived(&storage);
+        self.unseen |= model.is_behind(survived.head);
+        alarm.crashed(world.now());
+        model.restart(survived);
+        self.object = Object::Cold(storage);
+        self.waits.clear();
+        self.check();
+    }
+
+    fn life(&self) -> Option<&Life> {
+        match &self.object {
+            Object::Alive(life) => Some(life),
+            Object::Cold(_) | Object::Gone => None,
+        }
+    }
+
+    fn deploy(&mut self, deployed: Deployed) {
+        self.tally.count("deploys");
+        self.ground.deployed = deployed;
+        let model = Rc::clone(&self.ground.model);
+        model.trace.line(|| format!("-- deploys {deployed:?}"));
+        model.deploys(deployed);
+        let open = match self.life() {
+            Some(life) if !life.is_over() => {
+                install(&life.registry, &model, deployed);
+                life.scheduler().is_some()
+            }
+            _ => false,
+        };
+        self.unseen |= !open;
+        self.check();
+    }
+
+    fn event(&mut self) {
+        // Somebody who calls an object that is not in memory opens it.
+        if matches!(self.object, Object::Cold(_)) && self.random.percent(40) {
+            self.begin(WayIn::Call);
+            self.run(12, 5);
+        }
+        match self.random.below(100) {
+            0..12 => self.create(),
+            12..24 => self.abort(),
+            24..28 => self.abort_all(),
+            28..38 => self.poke(),
+            38..48 => self.wait(),
+            48..52 => self.cancel_a_wait(),
+            52..60 => {
+                let choices = [None, Some(1), Some(1), Some(2), Some(2), Some(3), Some(LATEST)];
+                let deployed = self.random.pick(&choices).copied().flatten();
+                self.deploy(deployed);
+            }
+            60..70 => self.crash(),
+            70..78 => {
+                if let Some(life) = self.life() {
+                    life.storage.doom(Some(Doom::draw(&self.random)));
+                }
+            }
+            78..81 => self.close(),
+            81..85 => self.jump(),
+            85..87 => self.stumble(),
+            87..92 => self.look_in(),
+            _ => {
+                let patience = self.random.below(40_000);
+                self.run(400, patience);
             }
         }
-        life.advance(100);
     }
-    let live = model.live();
-    if !live.is_empty() {
-        model.breach(format!("tasks {live:?} never ended"));
-    }
-    if life.until_alarm().is_some() && live.is_empty() {
-        model.breach("an alarm is left over".to_owned());
+
+    /// Someone opens a cold object, or asks an open one for progress.
+    fn look_in(&mut self) {
+        let way_in = if self.random.percent(50) {
+            WayIn::Call
+        } else {
+            WayIn::Look
+        };
+        self.begin(way_in);
+        if let (WayIn::Call, Some(scheduler)) = (way_in, self.life().and_then(Life::scheduler)) {
+            scheduler.resume_by_call();
+        }
     }
 }

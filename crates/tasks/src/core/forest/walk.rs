@@ -3,6 +3,7 @@
 use super::place::{Known, Life, Named, Node, Place, Reach, Slot, node_of};
 use super::{Forest, Missing};
 use crate::core::index::IdMap;
+use crate::core::sabotage::{Sabotage, broken};
 use crate::limits::MAX_OWNER_DEPTH;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{ConversationRecord, TaskRecord};
@@ -125,7 +126,8 @@ impl<'a> View<'a> {
     /// The tasks whose ordinary owned work contains `id`, nearest first: none for a background task; the walk ends at the
     /// first background owner, which is included.
     pub fn ordinary_owners(self, id: TaskId) -> impl Iterator<Item = TaskId> + 'a {
-        let boundary = self.node(id).is_none_or(|node| node.background);
+        let boundary =
+            self.node(id).is_none_or(|node| node.background) && !broken(Sabotage::CascadeAcrossBackground);
         let start = if boundary { None } else { Some(self.above(id)) };
         self.chain(start)
     }

@@ -9,7 +9,7 @@ use tidehold_session::records::{ConversationOwner, ConversationRecord, TaskState
 fn check(state: &State, staged: &[Build], conversations: &[ConversationRecord], held: bool) {
     let overlay = Overlay::new(staged.iter().map(|task| &task.record), conversations);
     let candidate = View::candidate(state.forest(), &overlay);
-    let ending = ending(state, candidate, id(2), completed());
+    let ending = ending(candidate, id(2), completed());
     assert_eq!(matches!(ending, TaskState::Completing { .. }), held, "{ending:?}");
 }
 

@@ -13,7 +13,6 @@ use crate::core::reserve::reserve;
 use crate::core::scope::{Boundaries, Start, is_idle, live_tasks, reaches_task};
 use crate::core::state::{Fit, Mode, POKES, State, UnfinishedAbort, pokes};
 use crate::inspection::BlockedReason;
-use crate::simulator::random::Random;
 use crate::task::Wake;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -24,6 +23,7 @@ use tidehold_session::records::{
     ConversationOwner, ConversationRecord, InputStatus, JoinPolicy, SubmissionRecord, SubmissionState,
     TaskRecord, TaskState,
 };
+use tidehold_simulator::Random;
 
 const NOW: u64 = 1_000;
 

@@ -79,6 +79,11 @@ impl Inner {
         }
     }
 
+    /// The alarm is set to this time, not by this scheduler.
+    pub(crate) fn is_armed(&self, at: Option<Millis>) {
+        self.armed.set(at);
+    }
+
     /// A call from outside ends the back-off.
     pub(crate) fn forgive(self: &Rc<Self>) {
         let backed_off = self.state.borrow().opens > 0 && !self.forgiven.replace(true);

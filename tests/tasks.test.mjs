@@ -1,0 +1,241 @@
+// Durable tasks in an object: what SIGKILL of the whole server, resets of the object, traps and broken storage leave of
+// them. On the test Worker of tests/tasks-worker, which runs task definitions of its own in the product's session and frame.
+//
+// Nothing wakes the sessions but their alarms: between a kill and the time by which work must be over no request reaches
+// them, and what is asserted are the times in records and notes. TIDEHOLD_QUICK=1 keeps the first test only.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import test from "node:test";
+import { request } from "./support/http.mjs";
+import { eventually, serverFor, sleep } from "./support/process.mjs";
+
+const quick = process.env.TIDEHOLD_QUICK === "1";
+const folder = path.join(import.meta.dirname, "tasks-worker");
+
+/** Of the Worker's configuration. */
+const WATCHDOG = 1000;
+
+const serve = (context) =>
+  serverFor(context, { build: path.join(folder, "build"), wrangler: path.join(folder, "wrangler.toml") });
+
+/** One object: each method asks it for something. */
+function object(server, name) {
+  const send = (operation) => request("POST", `${server.url}/${name}`, { body: operation });
+  const ask = async (operation) => {
+    const answer = await send(operation);
+    assert.equal(answer.status, 200, `${name}: ${answer.text}`);
+    return answer.json;
+  };
+  const product = (operation) => ask({ name: "product", operation, body: "" });
+  return {
+    name,
+    create: (kind, input) => ask({ name: "create", kind, input }),
+    break: (what, times) => ask({ name: "break", what, times }),
+    abort: (task) => product({ abortTask: { task } }),
+    inspect: () => product({ inspect: { detail: "whole" } }),
+    record: (task) => product({ getTask: { task, detail: "whole" } }),
+    records: () => ask({ name: "records" }),
+    notes: () => ask({ name: "notes" }),
+    bank: () => ask({ name: "bank" }),
+    meter: () => ask({ name: "meter" }),
+    crowd: (tasks) => ask({ name: "crowd", tasks }),
+    answer: (task) => ask({ name: "answer", task }),
+    call: () => ask({ name: "call" }),
+    ahead: (days) => ask({ name: "ahead", days }),
+    /** Its memory goes, and whoever asks for that with it. */
+    end: () => send({ name: "end" }),
+    /** What may end the object before it answers. */
+    createUnheard: (kind, input) => send({ name: "create", kind, input }),
+  };
+}
+
+/** How often the server's log has a note, from a place in it on. */
+const noted = (server, what, from = 0) => server.log.slice(from).split(`note: ${what}\n`).length - 1;
+
+const untilNoted = (server, what, times, from) =>
+  eventually(() => noted(server, what, from) >= times, { timeout: 30_000, every: 5, what: `${times} times "${what}"` });
+
+const named = (notes, what) => notes.filter((note) => note.what === what);
+
+/** The task completed within three seconds of its time, and before anyone asked. */
+function assertOnTime(task, asked) {
+  const { outcome } = task.state;
+  assert.equal(outcome?.status, "completed", JSON.stringify(task));
+  const late = task.endedAt - outcome.result.due;
+  assert.ok(late >= 0 && late <= 3_000, `${late} ms after its time`);
+  assert.ok(task.endedAt < asked, "it ended when somebody asked");
+}
+
+/** Sleeps until `ms` after `start`. */
+const until = (start, ms) => sleep(Math.max(0, start + ms - Date.now()));
+
+test("a sleeping task that is killed at once wakes on time, and nobody asks", { skip: !quick }, async (context) => {
+  const server = await serve(context);
+  const sleepers = object(server, "sleepers");
+  const task = await sleepers.create("sleeper", { ms: 5_000, polls: 0 });
+  await server.restart();
+  await sleep(7_000);
+  const asked = Date.now();
+  assertOnTime(await sleepers.record(task), asked);
+});
+
+test("kills", { skip: quick }, async (context) => {
+  const server = await serve(context);
+  const tree = object(server, "tree");
+  const crowd = object(server, "crowd");
+  const parked = object(server, "parked");
+  const declined = object(server, "declined checkout");
+  const aborted = object(server, "aborted checkout");
+  const durable = object(server, "durable sleep");
+  const polls = object(server, "polls");
+
+  await crowd.crowd(CROWD);
+  const answered = await parked.create("parked", { until: "answer" });
+  // One task, one child task, three conversations with three tasks each, 21 child tasks below each of those.
+  const branch = { leaves: 21, abortMs: 4_000 };
+  const conversations = Array(3).fill(Array(3).fill(branch));
+  const top = await tree.create("node", { leaves: 1, conversations, abortMs: 500 });
+  await eventually(async () => {
+    const { tasks } = await tree.records();
+    return tasks.length === 200 && tasks.every((task) => task.startedAt);
+  });
+  await eventually(async () => (await crowd.inspect()).tasks.every(({ record }) => record.startedAt), { every: 500 });
+
+  assert.equal((await tree.abort(top)).outcome, "marked");
+  await untilNoted(server, "aborted", 20);
+  const cards = ["good", "expired", "good", "good"].map((card) => ({ card, cents: 100 }));
+  const whole = await aborted.create("checkout", { payments: cards.filter(({ card }) => card === "good") });
+  await untilNoted(server, "charged", 3);
+  assert.equal((await aborted.abort(whole)).outcome, "marked");
+  const broken = await declined.create("checkout", { payments: cards });
+  await untilNoted(server, "charged", 6);
+  const start = Date.now();
+  const slept = await durable.create("sleeper", { ms: 20_000, polls: 0 });
+  const polled = await polls.create("sleeper", { ms: 20_000, polls: 4 });
+  let place = server.log.length;
+  await server.restart();
+  // In the middle of the abort handlers again, and of the first refund.
+  await untilNoted(server, "aborted", 20, place);
+  await untilNoted(server, "refunded", 1, place);
+  place = server.log.length;
+  await server.restart();
+
+  await context.test("a task parked for an answer costs nothing for ten days", async () => {
+    const before = await parked.record(answered);
+    for (let day = 1; day <= 10; day += 1) {
+      await parked.ahead(day);
+      await parked.end();
+      const meter = await parked.meter();
+      assert.deepEqual(meter, { ...meter, live: 1, opens: 0, alarm: null, alarmsSet: 0, alarmsDeleted: 0, timers: 0, rows: 0 });
+    }
+    assert.deepEqual(await parked.record(answered), before);
+    const notes = await parked.notes();
+    assert.deepEqual(named(notes, "alarm"), []);
+    assert.equal(named(notes, "looks for an answer").length, 1);
+    assert.ok(notes.at(-1).at - notes[0].at > 10 * 86_400_000);
+    await parked.answer(answered);
+    const ended = await eventually(async () => {
+      const task = await parked.record(answered);
+      return task.endedAt && task;
+    });
+    assert.equal(ended.state.outcome.status, "completed");
+    assert.equal(named(await parked.notes(), "looks for an answer").length, 2);
+  });
+
+  await until(start, 23_500);
+  const asked = Date.now();
+
+  await context.test("a durable sleep of twenty seconds ends on time", async () => {
+    assertOnTime(await durable.record(slept), asked);
+    assert.equal(named(await durable.notes(), "slept").length, 1);
+  });
+
+  await context.test("so do twenty seconds of polls, and each poll", async () => {
+    const task = await polls.record(polled);
+    assertOnTime(task, asked);
+    const times = named(await polls.notes(), "polled").map(({ at }) => at - (task.state.outcome.result.due - 20_000));
+    assert.equal(times.length, 4);
+    times.forEach((at, poll) => assert.ok(at >= 5_000 * (poll + 1) && at <= 5_000 * (poll + 1) + 3_000, String(times)));
+  });
+
+  await context.test("a tree of 200 tasks aborts bottom-up, each task once", async () => {
+    const { tasks, conversations } = await tree.records();
+    const notes = await tree.notes();
+    assertAborted(tasks, conversations, notes, asked);
+    const begun = named(notes, "abort begins").length;
+    assert.ok(begun > 200, `${begun} abort handlers: the kills met none`);
+  });
+
+  await context.test("a declined card aborts and refunds the other payments", async () => {
+    const { tasks } = await declined.records();
+    const checkout = tasks.find(({ id }) => id === broken);
+    const { outcome } = checkout.state;
+    assert.equal(outcome?.status, "failed", JSON.stringify(checkout));
+    assert.deepEqual(outcome.result.payments, ["aborted", "failed", "aborted", "aborted"]);
+    assertRefunded(await declined.bank(), ["declined", "refunded", "refunded", "refunded"]);
+    assertPaidFirst(tasks, broken, asked);
+  });
+
+  await context.test("an aborted checkout refunds its payments, and ends after them", async () => {
+    const { tasks } = await aborted.records();
+    const checkout = tasks.find(({ id }) => id === whole);
+    const { outcome } = checkout.state;
+    assert.equal(outcome?.status, "aborted", JSON.stringify(checkout));
+    assert.deepEqual(outcome.result.payments, ["aborted", "aborted", "aborted"]);
+    assertRefunded(await aborted.bank(), ["refunded", "refunded", "refunded"]);
+    assertPaidFirst(tasks, whole, asked);
+  });
+
+  await context.test("a session with thousands of waiting tasks opens soon, without a timer", async () => {
+    await server.restart();
+    // The Worker itself starts with the first request.
+    await object(server, "first").meter();
+    const timed = async (session) => {
+      const before = performance.now();
+      return { meter: await session.meter(), took: performance.now() - before };
+    };
+    const empty = await timed(object(server, "empty"));
+    const full = await timed(crowd);
+    // Past the reporter.
+    process.stderr.write(`tasks: first answers ${JSON.stringify({ empty: empty.took, full: full.took, opening: full.meter.opening })}\n`);
+    const { live, opens, alarmsSet, alarmsDeleted, timers, rows } = full.meter;
+    assert.deepEqual({ live, opens, alarmsSet, alarmsDeleted, timers, rows }, { live: CROWD, opens: 0, alarmsSet: 0, alarmsDeleted: 0, timers: 0, rows: 0 });
+    assert.ok(full.took < 1_000, `${full.took} ms`);
+  });
+});
+
+/** How many wait in the session that must open in less than a second. */
+const CROWD = 2_000;
+
+/** Every task aborted once, after everything below it and before anyone asked. */
+function assertAborted(tasks, conversations, notes, asked) {
+  assert.equal(tasks.length, 200);
+  const owners = new Map(conversations.map(({ id, owner }) => [id, owner?.taskId]));
+  const aborts = new Map(named(notes, "aborted").map((note) => [note.task, note]));
+  assert.deepEqual([...aborts.keys()].sort(), tasks.map(({ id }) => id).sort());
+  assert.equal(named(notes, "aborted").length, 200);
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  for (const task of tasks) {
+    assert.equal(task.state.outcome?.status, "aborted", JSON.stringify(task));
+    assert.ok(task.endedAt < asked);
+    const owner = byId.get(task.owner ?? owners.get(task.conversationId));
+    if (!owner) continue;
+    assert.ok(task.endedAt <= owner.endedAt, `task ${task.id} ended after its owner`);
+    const [begun] = notes.filter((note) => note.task === owner.id && note.what === "abort begins");
+    assert.ok(aborts.get(task.id).id < begun.id, `the abort of ${owner.id} began before task ${task.id} had ended`);
+  }
+}
+
+/** Each card is in one of these states, and what was charged was given back exactly once, under one key. */
+function assertRefunded(bank, states) {
+  assert.deepEqual(bank.map(({ state }) => state).sort(), states);
+  assert.deepEqual(bank.map(({ refunded }) => refunded), bank.map(({ state }) => (state === "refunded" ? 1 : 0)));
+}
+
+/** The payments of a checkout ended before it. */
+function assertPaidFirst(tasks, checkout, asked) {
+  const { endedAt } = tasks.find(({ id }) => id === checkout);
+  const payments = tasks.filter(({ owner }) => owner === checkout);
+  assert.ok(endedAt < asked && payments.every((payment) => payment.endedAt <= endedAt));
+}

@@ -1,10 +1,10 @@
 //! The scheduler's public handle (spec 5.4).
 
 use crate::core::inspect::inspect;
+use crate::core::reserve::readiness;
 use crate::core::sabotage::Sabotage;
-use crate::core::scope::{Boundaries, Start};
+use crate::core::scope::{Boundaries, Start, tasks_in};
 use crate::core::state::{POKES, Stage, pokes};
-use crate::core::{reserve::Readiness, reserve::readiness};
 use crate::inspection::{Scheduling, TaskInspection};
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
@@ -64,7 +64,7 @@ impl Scheduler {
     pub fn resume(&self) {
         let paused = self.0.state.borrow().stage == Stage::Paused;
         if paused {
-            self.0.state.borrow_mut().stage = Stage::Restarting;
+            self.0.state.borrow_mut().stage = Stage::Running;
             self.0.replan();
         }
     }
@@ -95,7 +95,7 @@ impl Scheduler {
     pub fn scheduling(&self) -> Scheduling {
         match self.0.state.borrow().stage {
             Stage::Paused => Scheduling::Paused,
-            Stage::Restarting | Stage::Running => Scheduling::Running,
+            Stage::Running => Scheduling::Running,
             Stage::Ended => Scheduling::Closing,
         }
     }
@@ -170,11 +170,8 @@ impl Scheduler {
     /// Live tasks of a conversation in id order, background ones included.
     pub fn live_tasks(&self, conversation: ConversationId) -> Vec<Rc<TaskRecord>> {
         let state = self.0.state.borrow();
-        let tasks = state
-            .tasks
-            .values()
-            .filter(|task| task.record.conversation_id == conversation);
-        tasks.map(|task| Rc::clone(&task.record)).collect()
+        let live = tasks_in(&state, conversation).into_iter();
+        live.filter_map(|id| state.record(id).map(Rc::clone)).collect()
     }
 
     pub fn is_live(&self, id: TaskId) -> bool {
@@ -231,9 +228,8 @@ impl Scheduler {
     fn is_parked(&self, id: TaskId) -> bool {
         let state = self.0.state.borrow();
         state
-            .tasks
-            .get(&id)
-            .is_some_and(|task| readiness(&state, task, self.0.now()) != Readiness::Ready)
+            .task(id)
+            .is_some_and(|task| !readiness(&state, task).is_ready(self.0.now()))
     }
 
     /// Resolves once no invocation runs any more: after the session closed or failed, when all task code has returned.

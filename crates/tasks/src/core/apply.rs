@@ -1,6 +1,5 @@
 //! Taking a publication into the mirror.
 
-use crate::core::forest::node_of;
 use crate::core::state::{Fit, LiveTask, Mode, State, pokes};
 use crate::recovery;
 use crate::task::Wake;
@@ -43,17 +42,14 @@ pub struct Changes {
 pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -> Changes {
     let mut changes = Changes::default();
     for conversation in &publication.conversations {
-        state
-            .forest
-            .insert_conversation(conversation.id, conversation.owner.map(|owner| owner.task_id));
+        let owner = conversation.owner.map(|owner| owner.task_id);
+        state.forest.insert_conversation(conversation.id, owner);
     }
     for submission in &publication.submissions {
-        let inputs = &mut state.queues.inputs;
         if matches!(submission.state, SubmissionState::Input(InputStatus::Queued)) {
-            let known = inputs.insert(submission.id, submission.conversation_id);
-            changes.relevant |= known.is_none();
+            changes.relevant |= state.queue(submission.conversation_id, submission.id);
         } else {
-            inputs.remove(&submission.id);
+            state.unqueue(submission.conversation_id, submission.id);
         }
     }
     for change in &publication.tasks {
@@ -63,24 +59,24 @@ pub fn apply(state: &mut State, publication: &Publication, oracle: Oracle<'_>) -
     for document in &publication.documents {
         if let Some(value) = recovery_value(document) {
             state.opens = recovery::read(value);
-            state.aborts = recovery::aborts(value);
+            state.set_aborts(recovery::aborts(value));
         }
     }
+    state.settle();
+    state.forest.trim();
     changes
 }
 
 fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, changes: &mut Changes) {
     let record = &change.after;
     let id = record.id;
-    state.forest.insert(id, node_of(record));
     if !record.is_live() {
-        state.tasks.remove(&id);
+        state.end(record);
         changes.ended.push(Rc::clone(record));
         return;
     }
     let before = change.before.as_deref();
-    let known = state.tasks.remove(&id);
-    let mut task = admit(record, oracle.assess, known);
+    let mut task = admit(record, oracle.assess, state.task(id));
     if is_running(record) && task.invocation.is_none() && (oracle.starting)(id) {
         let mode = if record.abort_requested {
             Mode::Abort
@@ -88,6 +84,7 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
             Mode::Run
         };
         task.invocation = Some(mode);
+        task.recovered = false;
         changes.started.push((id, mode));
     }
     let marked = record.abort_requested && !before.is_some_and(|before| before.abort_requested);
@@ -97,7 +94,7 @@ fn apply_task(state: &mut State, change: &TaskChange, oracle: Oracle<'_>, change
     if pokes(record) > before.map_or(0, pokes) {
         changes.poked.push(id);
     }
-    state.tasks.insert(id, task);
+    state.put(task);
 }
 
 fn is_running(record: &TaskRecord) -> bool {
@@ -108,26 +105,22 @@ fn is_running(record: &TaskRecord) -> bool {
 fn admit(
     record: &Rc<TaskRecord>,
     assess: &dyn Fn(&TaskRecord) -> Assessment,
-    known: Option<LiveTask>,
+    known: Option<&LiveTask>,
 ) -> LiveTask {
-    let (invocation, recovered) = known
-        .as_ref()
-        .map_or((None, false), |task| (task.invocation, task.recovered));
+    let (invocation, recovered) = known.map_or((None, false), |task| (task.invocation, task.recovered));
     // What was read stays read while it is unchanged: a mark or poke decodes nothing, a migration is not tried again.
     let unchanged = known.filter(|known| same_source(&known.record, record));
-    let (fit, wake) = match unchanged {
-        Some(known) => (known.fit, known.wake),
-        None => {
-            let Assessment { fit, wake } = assess(record);
-            (fit, wake)
-        }
+    let assessment = match unchanged {
+        Some(known) => Assessment {
+            fit: known.fit.clone(),
+            wake: known.wake,
+        },
+        None => assess(record),
     };
     LiveTask {
-        record: Rc::clone(record),
-        fit,
-        wake,
         invocation,
         recovered,
+        ..LiveTask::new(Rc::clone(record), assessment)
     }
 }
 
@@ -139,18 +132,19 @@ fn same_source(a: &TaskRecord, b: &TaskRecord) -> bool {
     a.version == b.version && same_checkpoint && a.input.same(&b.input)
 }
 
-/// Adds a live task found at the open.
+/// Adds live tasks found at the open.
 pub fn admit_recovered(
     state: &mut State,
-    record: Rc<TaskRecord>,
+    records: impl IntoIterator<Item = Rc<TaskRecord>>,
     assess: &dyn Fn(&TaskRecord) -> Assessment,
 ) {
-    state.forest.insert(record.id, node_of(&record));
-    let task = LiveTask {
-        recovered: true,
-        ..admit(&record, assess, None)
-    };
-    state.tasks.insert(record.id, task);
+    for record in records {
+        state.put(LiveTask {
+            recovered: true,
+            ..admit(&record, assess, None)
+        });
+    }
+    state.settle();
 }
 
 fn recovery_value(change: &DocumentChange) -> Option<&Json> {

@@ -1,6 +1,5 @@
 //! The inspection of live work (spec 2): derived from the mirror, never stored.
 
-use crate::core::finish::live_below;
 use crate::core::reserve::{Readiness, readiness};
 use crate::core::state::{Fit, LiveTask, State};
 use crate::inspection::{TaskInspection, TaskInspectionState};
@@ -11,11 +10,12 @@ use tidehold_session::records::TaskState;
 
 /// Every live task in id order.
 pub fn inspect(state: &State, now: Millis) -> Vec<TaskInspection> {
-    let tasks = state.tasks.iter();
+    let tasks = state.live_tasks();
     tasks
+        .into_iter()
         .map(|(id, task)| TaskInspection {
             record: Rc::clone(&task.record),
-            state: inspect_one(state, *id, task, now),
+            state: inspect_one(state, id, task, now),
         })
         .collect()
 }
@@ -28,7 +28,7 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
         return TaskInspectionState::Running;
     }
     if task.record.abort_requested {
-        let on: Vec<TaskId> = live_below(&state.forest, id).collect();
+        let on = state.forest.live_below(id);
         if !on.is_empty() {
             return TaskInspectionState::Waiting {
                 on,
@@ -37,7 +37,7 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
             };
         }
     } else if let TaskState::Waiting { on, until, .. } = &task.record.state
-        && readiness(state, task, now) != Readiness::Ready
+        && !readiness(state, task).is_ready(now)
     {
         let on: Vec<TaskId> = on.iter().copied().filter(|id| state.is_live(*id)).collect();
         return TaskInspectionState::Waiting {
@@ -51,12 +51,14 @@ fn inspect_one(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> TaskI
             reason: *reason,
             error: error.clone(),
         },
-        fit => match readiness(state, task, now) {
-            Readiness::Until(at) if !task.record.abort_requested => TaskInspectionState::Waiting {
-                on: Vec::new(),
-                until: Some(at),
-                external: false,
-            },
+        fit => match readiness(state, task) {
+            Readiness::Until(at) if at > now && !task.record.abort_requested => {
+                TaskInspectionState::Waiting {
+                    on: Vec::new(),
+                    until: Some(at),
+                    external: false,
+                }
+            }
             Readiness::Parked if !task.record.abort_requested => TaskInspectionState::Waiting {
                 on: Vec::new(),
                 until: None,

@@ -2,11 +2,12 @@
 
 use crate::core::state::{LiveTask, State, unanswered};
 use crate::task::Wake;
+use std::collections::HashSet;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskState;
 
-/// The first breach, in words. `alarm` is what is armed after the commit.
+/// A breach, in words. `alarm` is what is armed after the commit.
 pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), String> {
     if state.tasks.is_empty() {
         return match alarm {
@@ -14,23 +15,33 @@ pub fn check(state: &State, alarm: Option<Millis>, now: Millis) -> Result<(), St
             Some(at) => Err(format!("nothing is live, yet an alarm is set for {at}")),
         };
     }
-    match state
+    let holding = holding(state);
+    let mut needs = state
         .tasks
         .iter()
-        .find_map(|(id, task)| needs(state, *id, task, now))
-    {
+        .filter_map(|(id, task)| needs(state, &holding, *id, task, now));
+    match needs.find(|(_, at)| !is_served(alarm, *at)) {
         None => Ok(()),
         Some((id, at)) => match alarm {
-            // A watchdog may sit beyond a time that has passed; nothing else may be later than the task's own time.
-            Some(alarm) if at.is_none_or(|at| alarm <= at) => Ok(()),
             Some(alarm) => Err(format!("task {id} wakes at {at:?}, the alarm only at {alarm}")),
             None => Err(format!("task {id} is unsettled and nothing wakes it")),
         },
     }
 }
 
+/// A watchdog may sit beyond a time that has passed; nothing else may be later than the task's own time.
+fn is_served(alarm: Option<Millis>, at: Option<Millis>) -> bool {
+    alarm.is_some_and(|alarm| at.is_none_or(|at| alarm <= at))
+}
+
 /// Whether the task itself needs a wake, and by when.
-fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(TaskId, Option<Millis>)> {
+fn needs(
+    state: &State,
+    holding: &HashSet<TaskId>,
+    id: TaskId,
+    task: &LiveTask,
+    now: Millis,
+) -> Option<(TaskId, Option<Millis>)> {
     if task.blocked().is_some() && task.invocation.is_none() && task.record.outcome().is_none() {
         return None;
     }
@@ -38,8 +49,8 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
     match &task.record.state {
         TaskState::Terminal { .. } => None,
         // Held outcomes and marks wait for what is below; at the bottom there is nothing to wait for.
-        TaskState::Completing { .. } => is_leaf(state, id).then_some((id, None)),
-        _ if task.record.abort_requested => is_leaf(state, id).then_some((id, None)),
+        TaskState::Completing { .. } => (!holding.contains(&id)).then_some((id, None)),
+        _ if task.record.abort_requested => (!holding.contains(&id)).then_some((id, None)),
         // The end of all it waits for, or a poke, makes it ready before its time.
         TaskState::Waiting { on, until, .. } => match until {
             Some(until) if on.iter().any(|on| state.is_live(*on)) => Some((id, future(*until))),
@@ -56,9 +67,9 @@ fn needs(state: &State, id: TaskId, task: &LiveTask, now: Millis) -> Option<(Tas
     }
 }
 
-fn is_leaf(state: &State, id: TaskId) -> bool {
-    !state
-        .tasks
-        .keys()
-        .any(|below| state.forest.ordinary_owners(*below).any(|owner| owner == id))
+/// Owners of live ordinary work, found from below.
+fn holding(state: &State) -> HashSet<TaskId> {
+    let view = state.forest.view();
+    let owners = state.tasks.keys().flat_map(|id| view.ordinary_owners(*id));
+    owners.collect()
 }

@@ -1,47 +1,43 @@
-//! Everything the next pass would do. Computed after each commit that matters, to start a pass and to set the alarm.
+//! Whether and when something is to be done: read off the agenda after each commit that matters.
 
-use crate::core::forest::Missing;
-use crate::core::reconcile::{Reconcile, reconcile};
-use crate::core::reserve::{Reservation, reserve};
-use crate::core::set::Set;
-use crate::core::state::{LiveTask, Stage, State};
+use crate::core::sabotage::Sabotage;
+use crate::core::state::State;
 use tidehold_session::host::Millis;
-use tidehold_session::ids::TaskId;
 
-/// Work of the next pass.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// Loaded first: the other decisions need it.
-    pub missing: Set<Missing>,
-    pub needs_queues: bool,
-    /// Committed first and alone, so that reservations see the marks.
-    pub reconcile: Vec<Reconcile>,
-    pub reservations: Vec<Reservation>,
-    /// Owners that live ordinary work holds, for the marked ones among them.
-    pub holding: Set<TaskId>,
-    /// Resuming will set restart marks.
-    pub restarts: bool,
+/// What the scheduler has to do next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// Work is under way or could start.
+    pub now: bool,
+    /// The earliest time that something is parked until.
+    pub at: Option<Millis>,
 }
 
-/// The plan of a state.
-pub fn plan(state: &State, now: Millis) -> Plan {
-    Plan {
-        missing: state.missing(),
-        needs_queues: state.needs_queues(),
-        reconcile: reconcile(state),
-        reservations: reserve(state, now),
-        holding: state.holding_marked(),
-        restarts: state.stage == Stage::Paused && state.tasks.values().any(LiveTask::awaits_restart_mark),
+/// Whether a pass has something to do.
+pub fn is_due(state: &State, now: Millis) -> bool {
+    state.first_missing().is_some()
+        || state.needs_queues()
+        || state.agenda.is_due(now)
+        || state.has_aborts_to_end()
+}
+
+/// What is due over all live, unblocked tasks. A time that has passed is now.
+pub fn due(state: &State, now: Millis) -> Due {
+    if state.sabotaged(Sabotage::NoDeadlines) {
+        let now = is_due(state, now) || state.agenda.is_under_way(now);
+        return Due { now, at: None };
+    }
+    let times = [state.agenda.next_start(now), state.agenda.next_check(now)];
+    Due {
+        now: is_due(state, now) || state.agenda.is_under_way(now),
+        at: times.into_iter().flatten().min(),
     }
 }
 
-impl Plan {
-    /// Whether a pass has something to do.
-    pub fn is_due(&self) -> bool {
-        !self.missing.is_empty()
-            || self.needs_queues
-            || !self.reconcile.is_empty()
-            || !self.reservations.is_empty()
-            || self.restarts
+/// The earliest later time at which a task starts, for the timer in memory.
+pub fn next_start(state: &State, now: Millis) -> Option<Millis> {
+    if state.sabotaged(Sabotage::NoDeadlines) {
+        return None;
     }
+    state.agenda.next_start(now)
 }

@@ -1,8 +1,8 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
+use crate::core::agenda::{Due, Standing};
 use crate::core::sabotage::Sabotage;
-use crate::core::set::Set;
-use crate::core::state::{Fit, LiveTask, Mode, State, unanswered};
+use crate::core::state::{LiveTask, Mode, State, unanswered};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
 use tidehold_session::host::Millis;
@@ -21,7 +21,7 @@ pub enum Reservation {
 }
 
 /// What an unmarked, unblocked task waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
     /// Until this time, or what else ends the wait.
@@ -32,66 +32,27 @@ pub enum Readiness {
 
 /// Everything the next reservation commit does, in id order.
 pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
-    let holding = state.holding_marked();
-    state
-        .tasks
-        .iter()
-        .filter_map(|(id, task)| reserve_one(state, &holding, *id, task, now))
-        .collect()
-}
-
-fn reserve_one(
-    state: &State,
-    holding: &Set<TaskId>,
-    id: TaskId,
-    task: &LiveTask,
-    now: Millis,
-) -> Option<Reservation> {
-    if task.invocation.is_some() || task.record.outcome().is_some() {
-        return None;
-    }
-    let mode = if task.record.abort_requested {
-        Mode::Abort
-    } else {
-        Mode::Run
+    let ready = state
+        .agenda
+        .tasks(Due::Reserve)
+        .chain(state.agenda.starts_by(now));
+    let mut ready: Vec<TaskId> = ready.collect();
+    ready.sort_unstable();
+    let reservation = |id: TaskId| match state.task(id)?.standing {
+        Standing::Reserve(reservation) | Standing::ReserveAt(_, reservation) => Some(reservation),
+        _ => None,
     };
-    match mode {
-        Mode::Abort if is_held(state, holding, id) => return None,
-        // Only its abort handler may run, once the cascade has marked it.
-        Mode::Run if state.is_below_intent(id) => return None,
-        _ => {}
-    }
-    match (&task.fit, mode) {
-        (Fit::Blocked { reason, .. }, Mode::Abort) if task.record.abort_reason.is_none() => {
-            return Some(Reservation::Orphan(id, *reason));
-        }
-        (Fit::Blocked { .. }, _) => return None,
-        _ => {}
-    }
-    if mode == Mode::Run && readiness(state, task, now) != Readiness::Ready {
-        return None;
-    }
-    match task.fit {
-        Fit::Untried => Some(Reservation::Migrate(id)),
-        _ => Some(Reservation::Start(id, mode)),
-    }
-}
-
-fn is_held(state: &State, holding: &Set<TaskId>, id: TaskId) -> bool {
-    if state.sabotaged(Sabotage::TopDownAbort) {
-        return false;
-    }
-    holding.contains(&id)
+    ready.into_iter().filter_map(reservation).collect()
 }
 
 /// When a run phase of the task may start, its definition permitting.
-pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
+pub fn readiness(state: &State, task: &LiveTask) -> Readiness {
     match &task.record.state {
-        TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until, now),
+        TaskState::Waiting { on, until, .. } => waiting_readiness(state, task, on, *until),
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Readiness::Ready,
             _ if unanswered(&task.record) > 0 => Readiness::Ready,
-            Some(Wake::At(at)) => until_or_ready(state, at, now),
+            Some(Wake::At(at)) => until(state, at),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
             Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
             Some(Wake::External) => Readiness::Ready,
@@ -100,28 +61,30 @@ pub fn readiness(state: &State, task: &LiveTask, now: Millis) -> Readiness {
     }
 }
 
-fn waiting_readiness(
-    state: &State,
-    task: &LiveTask,
-    on: &[TaskId],
-    until: Option<Millis>,
-    now: Millis,
-) -> Readiness {
-    let sleeps = on.is_empty() && until.is_some();
-    let joined = !sleeps && !on.iter().any(|id| state.is_live(*id));
+fn waiting_readiness(state: &State, task: &LiveTask, on: &[TaskId], time: Option<Millis>) -> Readiness {
+    let sleeps = on.is_empty() && time.is_some();
+    let joined = !sleeps && task.join.open == 0;
     if joined || (sleeps && unanswered(&task.record) > 0) {
         return Readiness::Ready;
     }
-    until.map_or(Readiness::Parked, |until| until_or_ready(state, until, now))
+    time.map_or(Readiness::Parked, |time| until(state, time))
 }
 
-fn until_or_ready(state: &State, at: Millis, now: Millis) -> Readiness {
+fn until(state: &State, at: Millis) -> Readiness {
     if state.sabotaged(Sabotage::EarlyWake) {
-        return Readiness::Ready;
-    }
-    if now >= at {
         Readiness::Ready
     } else {
         Readiness::Until(at)
+    }
+}
+
+impl Readiness {
+    /// Whether it may start at `now`.
+    pub fn is_ready(self, now: Millis) -> bool {
+        match self {
+            Self::Ready => true,
+            Self::Until(at) => at <= now,
+            Self::Parked => false,
+        }
     }
 }

@@ -29,6 +29,17 @@ impl State {
         self.sabotage == sabotage
     }
 
+    /// Breaks a decision. All that was decided before is decided anew.
+    #[cfg(test)]
+    pub fn sabotage(&mut self, sabotage: Sabotage) {
+        self.sabotage = sabotage;
+        let live: Vec<_> = self.tasks.keys().copied().collect();
+        for id in live {
+            self.touch(crate::core::forest::Place::task(id));
+        }
+        self.settle();
+    }
+
     /// Whether a test broke this decision.
     #[cfg(not(test))]
     pub(crate) const fn sabotaged(&self, _: Sabotage) -> bool {

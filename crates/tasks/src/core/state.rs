@@ -1,30 +1,41 @@
 //! The scheduler's mirror: every live task, fed by the open scan and by publications, and by nothing else.
+//!
+//! What decisions ask for is kept up to date instead of being computed over all tasks: edges and counts in the forest, who
+//! waits for whom in [`State::waits`], and how each task stands in the agenda. Changes come in by the doors of `enter`,
+//! which note what they touch; `touch` then lets exactly that stand anew.
 
-use crate::core::forest::{Forest, Missing};
+use crate::core::agenda::{Agenda, Standing};
+use crate::core::apply::Assessment;
+use crate::core::forest::{Forest, Missing, Place, Reach};
+use crate::core::index::{IdMap, Index};
 use crate::core::scope::{Boundaries, Start, reaches_task};
-use crate::core::set::Set;
+use crate::core::touch::Calmed;
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
-use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_delta::{Json, Text};
-use tidehold_session::ids::{ConversationId, SubmissionId, TaskId};
-use tidehold_session::records::{JoinPolicy, TaskRecord, TaskState};
+use tidehold_session::ids::{ConversationId, TaskId};
+use tidehold_session::records::{TaskOutcome, TaskRecord};
 
 /// Everything the core decides from.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Live tasks in id order.
-    pub tasks: LiteMap<TaskId, LiveTask>,
-    pub forest: Forest,
-    pub queues: Queues,
+    pub(super) tasks: IdMap<TaskId, LiveTask>,
+    pub(super) forest: Forest,
+    /// `(target, waiter)` of every durable wait that no abort mark ended.
+    pub(super) waits: Index,
+    /// How many live tasks have cancellation intent.
+    pub(super) intents: usize,
+    pub(super) queues: Queues,
     /// Conversation aborts whose marks did not fit one commit, as stored.
-    pub aborts: Vec<UnfinishedAbort>,
+    pub(super) aborts: Vec<UnfinishedAbort>,
+    pub(super) agenda: Agenda,
+    pub(super) touched: Touched,
     pub stage: Stage,
     /// Opens with due work since a task last committed, as stored.
     pub opens: u32,
     #[cfg(test)]
-    pub sabotage: crate::core::sabotage::Sabotage,
+    pub(super) sabotage: crate::core::sabotage::Sabotage,
 }
 
 /// How far scheduling has come since the open.
@@ -33,8 +44,6 @@ pub enum Stage {
     /// Nothing asked for progress yet.
     #[default]
     Paused,
-    /// Enabled; what a restart abandons is not marked yet.
-    Restarting,
     Running,
     /// Closing, closed or failed.
     Ended,
@@ -51,6 +60,19 @@ pub struct LiveTask {
     pub invocation: Option<Mode>,
     /// Live when this scheduler opened, and not started since.
     pub recovered: bool,
+    /// Derived: of its wait.
+    pub(super) join: Join,
+    /// Derived: what the agenda holds of it.
+    pub(super) standing: Standing,
+}
+
+/// What became of those a task waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Join {
+    /// How many of them are live.
+    pub open: u32,
+    /// Whether one of them failed, or holds a failure, and all of them share its fate.
+    pub lost: bool,
 }
 
 /// What an invocation runs.
@@ -83,15 +105,9 @@ pub enum Fit {
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     /// Whether those queued before the open are among them.
-    pub loaded: bool,
-    pub inputs: LiteMap<SubmissionId, ConversationId>,
-}
-
-impl Queues {
-    /// Conversations with queued inputs.
-    pub fn conversations(&self) -> Set<ConversationId> {
-        self.inputs.values().copied().collect()
-    }
+    pub(super) loaded: bool,
+    /// `(conversation, submission)`.
+    pub(super) inputs: Index,
 }
 
 /// A conversation abort of which a part of the marks is still to be set. It reaches what was live when it was admitted, so
@@ -102,6 +118,17 @@ pub struct UnfinishedAbort {
     pub boundaries: Boundaries,
     /// The newest task it reaches.
     pub last: TaskId,
+}
+
+/// What must stand anew, and who must be told.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Tasks, and conversations with queued inputs.
+    pub(super) places: Vec<Place>,
+    /// Tasks whose cancellation intent changed: all that it reaches.
+    pub(super) intents: Vec<TaskId>,
+    /// Kept until the runner takes it.
+    pub(super) calmed: Calmed,
 }
 
 /// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it.
@@ -136,6 +163,10 @@ pub fn answer(record: &mut TaskRecord, seen: u64) {
 }
 
 impl State {
+    pub fn task(&self, id: TaskId) -> Option<&LiveTask> {
+        self.tasks.get(&id)
+    }
+
     pub fn record(&self, id: TaskId) -> Option<&Rc<TaskRecord>> {
         self.tasks.get(&id).map(|task| &task.record)
     }
@@ -144,25 +175,42 @@ impl State {
         self.tasks.contains_key(&id)
     }
 
-    /// Whether tasks are being started.
-    pub fn is_scheduling(&self) -> bool {
-        matches!(self.stage, Stage::Restarting | Stage::Running)
+    /// How many tasks are live.
+    pub fn live_count(&self) -> usize {
+        self.tasks.len()
     }
 
-    /// Owners that live ordinary work holds, if any task is marked: only then somebody asks.
-    pub fn holding_marked(&self) -> Set<TaskId> {
-        if self.tasks.values().any(|task| task.record.abort_requested) {
-            self.forest.holding(self.tasks.keys().copied())
-        } else {
-            Set::new()
-        }
+    /// Live tasks in id order.
+    pub fn live_tasks(&self) -> Vec<(TaskId, &LiveTask)> {
+        let mut tasks: Vec<_> = self.tasks.iter().map(|(id, task)| (*id, task)).collect();
+        tasks.sort_unstable_by_key(|(id, _)| *id);
+        tasks
+    }
+
+    pub fn forest(&self) -> &Forest {
+        &self.forest
+    }
+
+    /// Whether tasks are being started.
+    pub fn is_scheduling(&self) -> bool {
+        self.stage == Stage::Running
+    }
+
+    pub fn cancels_below(&self, owner: TaskId) -> bool {
+        self.record(owner).is_some_and(|record| record.cancels_below())
     }
 
     /// Whether a mark of the task is due, because a live ordinary owner has cancellation intent or by an unfinished abort:
     /// then no run phase of it starts.
     pub fn is_below_intent(&self, id: TaskId) -> bool {
-        let cancels = |owner| self.record(owner).is_some_and(|record| record.cancels_below());
-        self.forest.ordinary_owners(id).any(cancels) || self.is_being_aborted(id)
+        // Nearly always there is no intent, and no chain needs a walk.
+        let cancelled = self.intents > 0
+            && self
+                .forest
+                .view()
+                .ordinary_owners(id)
+                .any(|owner| self.cancels_below(owner));
+        cancelled || self.is_being_aborted(id)
     }
 
     /// Whether an unfinished conversation abort reaches the task.
@@ -174,61 +222,51 @@ impl State {
         self.aborts.iter().any(reaches)
     }
 
-    /// Whether any live task has cancellation intent.
-    pub fn has_intent(&self) -> bool {
-        self.tasks.values().any(|task| task.record.cancels_below())
+    /// An edge or outcome that decisions need and the mirror does not know.
+    pub fn first_missing(&self) -> Option<Missing> {
+        // Only a cascade asks for what is above a queue.
+        let weakest = if self.intents > 0 {
+            Reach::Queued
+        } else {
+            Reach::Beyond
+        };
+        self.forest.first_missing(weakest)
     }
 
-    /// Edges and outcomes that decisions need and the mirror does not know.
-    pub fn missing(&self) -> Set<Missing> {
-        let mut missing: Set<Missing> = self
-            .tasks
-            .keys()
-            .filter_map(|id| self.forest.missing(*id))
-            .collect();
-        if self.has_intent() {
-            let queues = self.queues.inputs.values();
-            missing.extend(queues.filter_map(|id| self.forest.missing_above_conversation(*id)));
-        }
-        for on in self.fail_fast_waits().flat_map(|(_, on)| on) {
-            if self.forest.node(*on).is_none() {
-                missing.insert(Missing::Task(*on));
-            }
-        }
-        missing
+    pub fn has_loaded_queues(&self) -> bool {
+        self.queues.loaded
     }
 
     /// Whether queued inputs from before the open must be looked up: only a cascade needs them.
     pub fn needs_queues(&self) -> bool {
-        !self.queues.loaded && self.has_intent()
+        !self.queues.loaded && self.intents > 0
     }
 
-    /// Waiting tasks that share the fate of what they wait for, and that. An abort mark ends the wait.
-    pub fn fail_fast_waits(&self) -> impl Iterator<Item = (TaskId, &Vec<TaskId>)> {
-        self.tasks
-            .iter()
-            .filter_map(|(id, task)| match &task.record.state {
-                TaskState::Waiting {
-                    on,
-                    policy: JoinPolicy::FailFast,
-                    ..
-                } if !task.record.abort_requested => Some((*id, on)),
-                _ => None,
-            })
-    }
-
-    /// Forgets ended owners that nothing live is below.
-    pub fn prune(&mut self) {
-        let live: Set<TaskId> = self.tasks.keys().copied().collect();
-        let joined = self
-            .fail_fast_waits()
-            .flat_map(|(_, on)| on.iter().copied())
-            .collect();
-        self.forest.retain(&live, &self.queues.conversations(), &joined);
+    /// Whether the marks of every unfinished abort are set once no other action is left. Without live work it can wait.
+    pub(super) fn has_aborts_to_end(&self) -> bool {
+        !self.aborts.is_empty() && !self.tasks.is_empty()
     }
 }
 
+/// Whether a live task holds an outcome other than success.
+pub(super) fn has_failed(record: &TaskRecord) -> bool {
+    let failed = |outcome: &TaskOutcome| !matches!(outcome, TaskOutcome::Completed { .. });
+    record.outcome().is_some_and(failed)
+}
+
 impl LiveTask {
+    pub fn new(record: Rc<TaskRecord>, assessment: Assessment) -> Self {
+        Self {
+            record,
+            fit: assessment.fit,
+            wake: assessment.wake,
+            invocation: None,
+            recovered: false,
+            join: Join::default(),
+            standing: Standing::default(),
+        }
+    }
+
     /// Whether the first pass after the open abandons it.
     pub fn awaits_restart_mark(&self) -> bool {
         self.recovered && self.record.abandon_on_restart && !self.record.abort_requested

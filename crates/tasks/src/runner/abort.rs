@@ -2,9 +2,9 @@
 
 use super::Inner;
 use super::stage::{Budget, as_staged};
-use crate::core::finish::live_below;
-use crate::core::reconcile::is_news;
-use crate::core::scope::{Boundaries, Start, live_tasks, reaches_conversation};
+use crate::core::forest::Place;
+use crate::core::marks::is_news;
+use crate::core::scope::{Boundaries, Start, live_tasks, queued_conversations};
 use crate::core::state::{Mode, UnfinishedAbort};
 use crate::recovery;
 use crate::scheduler::{AbortReply, Reached};
@@ -56,7 +56,7 @@ impl Inner {
             return Ok(AbortReply::Marked);
         }
         self.load().await?;
-        let has_work = live_below(&self.state.borrow().forest, id).next().is_some();
+        let has_work = self.state.borrow().forest().is_busy_below(Place::task(id));
         let stands_still = task.invocation.is_none() && task.record.outcome().is_none() && !has_work;
         match task.blocked() {
             Some(reason) if stands_still => self.stage_orphan(tx, &task.record, reason).await?,
@@ -97,9 +97,8 @@ impl Inner {
         let start = Start::Conversation(conversation);
         let (marked, conversations) = {
             let state = self.state.borrow();
-            let marked: Vec<TaskId> = live_tasks(&state, start, boundaries).collect();
-            let mut below = state.queues.conversations();
-            below.retain(|id| *id != conversation && reaches_conversation(&state, *id, start, boundaries));
+            let marked = live_tasks(&state, start, boundaries);
+            let below = queued_conversations(&state, start, boundaries);
             (marked, std::iter::once(conversation).chain(below).collect())
         };
         let (staged, mut budget) = (tx.staged(), Budget::new());

@@ -1,14 +1,18 @@
 //! The plan's way to the outside: next pass, alarm, timer in memory.
 
 use super::Inner;
-use crate::core::plan::{Plan, plan};
+use crate::core::plan::{due, is_due, next_start};
 use crate::core::state::Stage;
-use crate::core::wake::{AlarmInputs, alarm, due, next_deadline};
+use crate::core::wake::{AlarmInputs, alarm};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::future::select;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
+
+/// Live tasks up to which a debug build computes everything again after every commit.
+#[cfg(debug_assertions)]
+const SMALL_STATE: usize = 24;
 
 /// A running timer in memory; dropping it stops it.
 pub(super) struct Timer {
@@ -20,26 +24,23 @@ impl Inner {
     /// After anything that may change a decision.
     pub(crate) fn replan(self: &Rc<Self>) {
         let now = self.now();
-        let (plan, due, deadline) = {
+        let (due, start, is_due) = {
             let state = self.state.borrow();
             if state.stage == Stage::Ended || !self.following.get() {
                 return;
             }
-            let plan = plan(&state, now);
-            let due = due(&state, &plan, now);
-            let deadline = due.at.and_then(|_| next_deadline(&state, now));
-            (plan, due, deadline)
+            (
+                due(&state, now),
+                next_start(&state, now),
+                state.is_scheduling() && is_due(&state, now),
+            )
         };
         self.due.set(due);
         self.arm(now);
-        self.set_timer(deadline, now);
+        self.set_timer(start, now);
         self.check_wake(now);
         self.tell_idle();
-        self.kick_for(&plan);
-    }
-
-    fn kick_for(self: &Rc<Self>, plan: &Plan) {
-        if plan.is_due() && self.state.borrow().is_scheduling() {
+        if is_due {
             self.kick();
         }
     }
@@ -98,8 +99,14 @@ impl Inner {
 
     #[cfg(debug_assertions)]
     fn check_wake(&self, now: Millis) {
-        let breach = crate::core::invariant::check(&self.state.borrow(), self.armed.get(), now);
+        use crate::core::{check::check, invariant};
+        let state = self.state.borrow();
+        let breach = invariant::check(&state, self.armed.get(), now);
         debug_assert!(breach.is_ok(), "invariant 6: {breach:?}");
+        if state.live_count() <= SMALL_STATE {
+            let difference = check(&state);
+            debug_assert!(difference.is_ok(), "the mirror: {difference:?}");
+        }
     }
 
     #[cfg(not(debug_assertions))]

@@ -2,7 +2,7 @@
 
 use super::Inner;
 use crate::core::apply::Assessment;
-use crate::core::state::{Fit, LiveTask};
+use crate::core::state::Fit;
 use crate::erased::{ErasedTask, Migrated};
 use crate::inspection::BlockedReason;
 use crate::registry::TaskRegistry;
@@ -100,35 +100,12 @@ impl Inner {
                 (fit, wake)
             }
         };
-        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
-            task.fit = fit;
-            task.wake = wake;
-        }
-    }
-
-    /// Judges a task again once its invocation has ended.
-    pub(super) fn reassess(&self, id: TaskId) {
-        if let Some(task) = self.state.borrow_mut().tasks.get_mut(&id) {
-            self.judge(task);
-        }
+        self.state.borrow_mut().judge(id, Assessment { fit, wake });
     }
 
     /// Judges the tasks of a kind again after its definition changed.
     pub(super) fn reassess_kind(&self, kind: &str) {
-        let mut state = self.state.borrow_mut();
-        for task in state
-            .tasks
-            .iter_mut()
-            .map(|(_, task)| task)
-            .filter(|task| *task.record.kind == *kind)
-        {
-            self.judge(task);
-        }
-    }
-
-    fn judge(&self, task: &mut LiveTask) {
-        let Assessment { fit, wake } = assess(&self.registry, &task.record);
-        task.fit = fit;
-        task.wake = wake;
+        let judge = |record: &TaskRecord| assess(&self.registry, record);
+        self.state.borrow_mut().judge_kind(kind, &judge);
     }
 }

@@ -1,7 +1,7 @@
 //! Driving one invocation: a step on the line, a handler off it, again (spec 5.1).
 
 use super::Inner;
-use super::assess::migrate;
+use super::assess::{assess, migrate};
 use super::invocation::Invocation;
 use crate::core::finish::ending;
 use crate::core::state::{Mode, Stage};
@@ -35,18 +35,11 @@ impl Inner {
     fn invocation_over(self: &Rc<Self>, invocation: &Invocation) {
         invocation.end();
         self.invocations.borrow_mut().remove(&invocation.id);
-        let lives_on = match self.state.borrow_mut().tasks.get_mut(&invocation.id) {
-            Some(task) => {
-                task.invocation = None;
-                true
-            }
-            None => false,
-        };
+        let judge = |record: &TaskRecord| assess(&self.registry, record);
+        let lives_on = self.state.borrow_mut().finish_invocation(invocation.id, &judge);
         invocation.tell_joined();
         // The end of a task was planned with its commit.
         if lives_on {
-            // It ran under the definition it started with; whoever comes next runs under the present one.
-            self.reassess(invocation.id);
             self.replan();
         }
     }
@@ -140,7 +133,7 @@ impl Inner {
         };
         let state = {
             let state = self.state.borrow();
-            ending(&state, &state.forest, record.id, outcome)
+            ending(&state, state.forest().view(), record.id, outcome)
         };
         match state {
             // The clean-up of a held fault belongs to its final commit.

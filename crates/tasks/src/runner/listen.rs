@@ -6,7 +6,6 @@ use super::invocation::{ABORT_REQUESTED, Invocation};
 use crate::core::apply::{Changes, Oracle, apply};
 use crate::core::state::{Mode, Stage, pokes};
 use crate::erased::ErasedTask;
-use crate::limits::EDGE_SLACK;
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::publication::Publication;
@@ -45,7 +44,6 @@ impl Inner {
         }
         self.waiters.borrow_mut().settle(&ended);
         if relevant {
-            self.prune();
             self.replan();
         } else {
             self.keep_watchdog_ahead();
@@ -56,12 +54,11 @@ impl Inner {
     pub(super) fn start(self: &Rc<Self>, id: TaskId, mode: Mode, definition: Rc<dyn ErasedTask>) {
         let (conversation, pokes) = {
             let mut state = self.state.borrow_mut();
-            let Some(task) = state.tasks.get_mut(&id) else {
+            state.begin(id, mode);
+            let Some(record) = state.record(id) else {
                 return;
             };
-            task.invocation = Some(mode);
-            task.recovered = false;
-            (task.record.conversation_id, pokes(&task.record))
+            (record.conversation_id, pokes(record))
         };
         let invocation = Invocation::new(id, conversation, mode, definition);
         // Its code looks around when it starts: only later pokes are news.
@@ -78,17 +75,11 @@ impl Inner {
     pub(super) fn on_end(&self) {
         self.state.borrow_mut().stage = Stage::Ended;
         self.timer.borrow_mut().take();
-        let invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
+        let mut invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
+        invocations.sort_unstable_by_key(|invocation| invocation.id);
         for invocation in invocations {
             invocation.give_up();
         }
         self.waiters.borrow_mut().reject_all();
-    }
-
-    fn prune(&self) {
-        let mut state = self.state.borrow_mut();
-        if state.forest.len() > EDGE_SLACK + 4 * state.tasks.len() {
-            state.prune();
-        }
     }
 }

@@ -2,16 +2,12 @@
 //! the line, where the mirror itself stands still.
 
 use super::Inner;
-use crate::core::finish::candidate;
-use crate::core::forest::{Life, Missing, Node, node_of};
+use crate::core::enter::Found;
+use crate::core::forest::{Missing, Overlay, Reach, View, node_of};
 use std::rc::Rc;
-use tidehold_session::ids::ConversationId;
 use tidehold_session::limits::SCAN_PAGE;
 use tidehold_session::storage::{SubmissionQuery, SubmissionStatus};
 use tidehold_session::{SessionError, Tx};
-
-/// Home of a task that storage does not know: an impossible owner must not stop its session.
-const NOWHERE: ConversationId = ConversationId(0);
 
 impl Inner {
     /// Loads until every decision can be made.
@@ -21,26 +17,7 @@ impl Inner {
             self.load_queues().await?;
         }
         loop {
-            let missing = self.state.borrow().missing();
-            if missing.is_empty() {
-                return Ok(());
-            }
-            for edge in missing {
-                self.load_one(edge).await?;
-            }
-        }
-    }
-
-    /// The same for a transaction: also what is above the records it staged.
-    pub(crate) async fn load_for(&self, tx: &Tx) -> Result<(), SessionError> {
-        self.load().await?;
-        loop {
-            let missing = {
-                let (state, staged) = (self.state.borrow(), tx.staged());
-                let conversations = staged.conversations.iter().map(Rc::as_ref);
-                let forest = candidate(&state, &staged.tasks, conversations);
-                staged.tasks.iter().find_map(|task| forest.missing(task.id))
-            };
+            let missing = self.state.borrow().first_missing();
             match missing {
                 Some(edge) => self.load_one(edge).await?,
                 None => return Ok(()),
@@ -48,14 +25,27 @@ impl Inner {
         }
     }
 
+    /// The same for a transaction: also what is above the records it staged.
+    pub(crate) async fn load_for(&self, tx: &Tx) -> Result<(), SessionError> {
+        self.load().await?;
+        let staged = tx.staged();
+        let overlay = Overlay::new(&staged.tasks, staged.conversations.iter().map(Rc::as_ref));
+        for task in &staged.tasks {
+            loop {
+                let missing = View::candidate(self.state.borrow().forest(), &overlay).missing(task.id);
+                match missing {
+                    Some(edge) => self.load_one(edge).await?,
+                    None => break,
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is above conversations with queued inputs, for a traversal that does not come from an intent.
     pub(super) async fn load_queue_owners(&self) -> Result<(), SessionError> {
         loop {
-            let missing = {
-                let state = self.state.borrow();
-                let mut queued = state.queues.inputs.values();
-                queued.find_map(|id| state.forest.missing_above_conversation(*id))
-            };
+            let missing = self.state.borrow().forest().first_missing(Reach::Queued);
             match missing {
                 Some(edge) => self.load_one(edge).await?,
                 None => return Ok(()),
@@ -64,36 +54,23 @@ impl Inner {
     }
 
     async fn load_one(&self, edge: Missing) -> Result<(), SessionError> {
-        match edge {
-            Missing::Conversation(id) => {
-                let record = self.session.conversation(id).await?;
-                let owner = record.and_then(|record| record.owner).map(|owner| owner.task_id);
-                self.state.borrow_mut().forest.insert_conversation(id, owner);
-            }
+        let found = match edge {
+            Missing::Conversation(id) => self.session.conversation(id).await?.map(|record| {
+                let owner = record.owner.map(|owner| owner.task_id);
+                Found::Conversation { owner }
+            }),
             Missing::Task(id) => {
                 let record = self.session.task(id).await?;
-                let mut state = self.state.borrow_mut();
-                let node = record.map_or_else(
-                    || {
-                        state.forest.insert_conversation(NOWHERE, None);
-                        Node {
-                            conversation: NOWHERE,
-                            owner: None,
-                            background: false,
-                            life: Life::Completed,
-                        }
-                    },
-                    |record| node_of(&record),
-                );
-                state.forest.insert(id, node);
+                record.map(|record| Found::Task(node_of(&record)))
             }
-        }
+        };
+        self.state.borrow_mut().load(edge, found);
         Ok(())
     }
 
     /// Conversations with queued inputs from before the open; later ones are published.
     pub(super) async fn load_queues(&self) -> Result<(), SessionError> {
-        if self.state.borrow().queues.loaded {
+        if self.state.borrow().has_loaded_queues() {
             return Ok(());
         }
         let query = SubmissionQuery {
@@ -106,14 +83,14 @@ impl Inner {
                 .session
                 .scan_submissions(&query, SCAN_PAGE, cursor.as_ref())
                 .await?;
-            let inputs = page.items.iter().map(|item| (item.id, item.conversation_id));
-            self.state.borrow_mut().queues.inputs.extend(inputs);
+            let inputs = page.items.iter().map(|item| (item.conversation_id, item.id));
+            self.state.borrow_mut().load_queue(inputs);
             match page.next {
                 Some(next) => cursor = Some(next),
                 None => break,
             }
         }
-        self.state.borrow_mut().queues.loaded = true;
+        self.state.borrow_mut().end_queue_load();
         Ok(())
     }
 }

@@ -12,15 +12,15 @@ mod pass;
 mod stage;
 mod wait;
 
+use crate::core::index::IdMap;
+use crate::core::plan::Due;
 use crate::core::state::{LiveTask, State};
-use crate::core::wake::Due;
 use crate::erased::ErasedTask;
 use crate::options::SchedulerOptions;
 use crate::registry::TaskRegistry;
 use crate::runner::arm::Timer;
 use crate::runner::invocation::Invocation;
 use crate::runner::wait::Waiters;
-use litemap::LiteMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tidehold_session::host::Millis;
@@ -37,9 +37,9 @@ pub(crate) struct Inner {
     pub registry: TaskRegistry,
     pub options: SchedulerOptions,
     pub state: RefCell<State>,
-    pub invocations: RefCell<LiteMap<TaskId, Rc<Invocation>>>,
+    pub invocations: RefCell<IdMap<TaskId, Rc<Invocation>>>,
     /// Definitions of the reservation commit under way: the invocation runs what its task was judged by.
-    starting: RefCell<LiteMap<TaskId, Rc<dyn ErasedTask>>>,
+    starting: RefCell<IdMap<TaskId, Rc<dyn ErasedTask>>>,
     waiters: RefCell<Waiters>,
     /// Publications count once the open scan has been taken.
     following: Cell<bool>,
@@ -65,6 +65,6 @@ impl Inner {
 
     /// The mirror's entry of a live task.
     pub fn live(&self, id: TaskId) -> Option<LiveTask> {
-        self.state.borrow().tasks.get(&id).cloned()
+        self.state.borrow().task(id).cloned()
     }
 }

@@ -4,8 +4,7 @@ use super::Inner;
 use super::assess::assess;
 use super::stage::Budget;
 use crate::core::apply::admit_recovered;
-use crate::core::plan::plan;
-use crate::core::wake::due;
+use crate::core::plan::due;
 use crate::options::SchedulerOptions;
 use crate::recovery::{self, RECOVERY};
 use crate::registry::TaskRegistry;
@@ -81,26 +80,20 @@ impl Inner {
         };
         loop {
             let page = tx.scan_tasks(&query, SCAN_PAGE, cursor.as_ref()).await?;
-            for record in page.items {
-                self.admit(record, &mut interrupted, &mut budget);
-            }
+            self.admit(page.items, &mut interrupted, &mut budget);
             match page.next {
                 Some(next) => cursor = Some(next),
                 None => break,
             }
         }
         self.following.set(true);
-        if self.state.borrow().tasks.is_empty() {
+        if self.state.borrow().live_count() == 0 {
             return Ok(());
         }
         self.load().await?;
         let stored = tx.peek(&RECOVERY, TheSession).await?.unwrap_or(Json::Null);
         let opens = recovery::read(&stored);
-        {
-            let mut state = self.state.borrow_mut();
-            state.opens = opens;
-            state.aborts = recovery::aborts(&stored);
-        }
+        self.state.borrow_mut().recall(opens, recovery::aborts(&stored));
         self.count_open(tx, opens).await?;
         for record in interrupted {
             tx.stage_task(record).await?;
@@ -110,25 +103,28 @@ impl Inner {
 
     /// A surviving `running` task is `pending` again. What exceeds one batch stays `running` without an invocation, which
     /// means the same to every decision.
-    fn admit(&self, mut record: TaskRecord, interrupted: &mut Vec<TaskRecord>, budget: &mut Budget) {
-        if let TaskState::Running { checkpoint } = &record.state
-            && budget.take(&record)
-        {
-            record.state = TaskState::Pending {
-                checkpoint: checkpoint.clone(),
-            };
-            interrupted.push(record.clone());
-        }
-        admit_recovered(&mut self.state.borrow_mut(), Rc::new(record), &|record| {
-            assess(&self.registry, record)
-        });
+    fn admit(&self, records: Vec<TaskRecord>, interrupted: &mut Vec<TaskRecord>, budget: &mut Budget) {
+        let mut recover = |mut record: TaskRecord| {
+            if let TaskState::Running { checkpoint } = &record.state
+                && budget.take(&record)
+            {
+                record.state = TaskState::Pending {
+                    checkpoint: checkpoint.clone(),
+                };
+                interrupted.push(record.clone());
+            }
+            Rc::new(record)
+        };
+        let judge = |record: &TaskRecord| assess(&self.registry, record);
+        let mut state = self.state.borrow_mut();
+        admit_recovered(&mut state, records.into_iter().map(&mut recover), &judge);
     }
 
     /// Opens that find only parked work prove nothing and are not counted, so reading a parked session stays free.
     async fn count_open(&self, tx: &Tx, opens: u32) -> Result<(), SessionError> {
         let has_due_work = {
             let (state, now) = (self.state.borrow(), self.now());
-            due(&state, &plan(&state, now), now).now
+            due(&state, now).now
         };
         if has_due_work {
             recovery::write(tx, opens.saturating_add(1)).await?;

@@ -55,10 +55,6 @@ impl Inner {
         if !actions.is_empty() {
             return self.perform_reconcile(tx, actions).await;
         }
-        // Only now is every restart mark set, however many commits they took.
-        if self.state.borrow().stage == Stage::Restarting {
-            self.state.borrow_mut().stage = Stage::Running;
-        }
         let reservations = self.decide_reservations();
         if reservations.is_empty() {
             return Ok(());
@@ -94,8 +90,7 @@ impl Inner {
             let id = match action {
                 Reconcile::Withdraw(conversation) => {
                     self.options.hooks.withdraw_inputs(tx, conversation).await?;
-                    let inputs = &mut self.state.borrow_mut().queues.inputs;
-                    inputs.retain(|_, queued| *queued != conversation);
+                    self.state.borrow_mut().forget_queue(conversation);
                     continue;
                 }
                 Reconcile::EndAborts => {

@@ -1,9 +1,10 @@
 //! Waits for receipts and for idle.
 
 use super::Inner;
+use crate::core::index::IdMap;
 use crate::core::scope::{Start, is_idle};
+use crate::core::touch::Calmed;
 use futures::channel::oneshot;
-use litemap::LiteMap;
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::TaskRecord;
@@ -12,7 +13,7 @@ use tidehold_session::{Rejection, SessionError};
 /// Everyone who waits in memory. Dropped senders reject their waits.
 #[derive(Default)]
 pub(super) struct Waiters {
-    tasks: LiteMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
+    tasks: IdMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
     idle: Vec<(Start, oneshot::Sender<()>)>,
 }
 
@@ -84,7 +85,12 @@ impl Inner {
         }
     }
 
+    /// Tells those whose traversal became idle since the last time.
     pub(super) fn tell_idle(&self) {
+        let Calmed { all, starts } = self.state.borrow_mut().take_calmed();
+        if !all && starts.is_empty() {
+            return;
+        }
         let state = self.state.borrow();
         let waiting = std::mem::take(&mut self.waiters.borrow_mut().idle);
         let mut still = Vec::new();
@@ -92,7 +98,7 @@ impl Inner {
             if waiter.is_canceled() {
                 continue;
             }
-            if is_idle(&state, start) {
+            if (all || starts.contains(&start)) && is_idle(&state, start) {
                 let _gone = waiter.send(());
             } else {
                 still.push((start, waiter));

@@ -1,7 +1,8 @@
 //! What a task commits for itself: memos and its next state.
 
 use super::{Access, Runtime};
-use crate::core::finish::{candidate, ending};
+use crate::core::finish::ending;
+use crate::core::forest::{Overlay, View};
 use crate::core::state::{Mode, OWN_MEMOS, answer};
 use crate::core::waits;
 use crate::fault::{TaskFault, WaitRejection};
@@ -95,8 +96,9 @@ impl Access {
                 self.inner.load_for(tx).await?;
                 let state = self.inner.state.borrow();
                 let staged = tx.staged();
-                let forest = candidate(&state, &staged.tasks, staged.conversations.iter().map(Rc::as_ref));
-                ending(&state, &forest, record.id, outcome)
+                let overlay = Overlay::new(&staged.tasks, staged.conversations.iter().map(Rc::as_ref));
+                let candidate = View::candidate(state.forest(), &overlay);
+                ending(&state, candidate, record.id, outcome)
             }
             waiting @ TaskState::Waiting { .. } => self.checked_wait(tx, record.id, waiting).await?,
             other => other,
@@ -147,8 +149,9 @@ impl Access {
         }
         let state = self.inner.state.borrow();
         let staged = tx.staged();
-        let forest = candidate(&state, &staged.tasks, staged.conversations.iter().map(Rc::as_ref));
-        waits::check(&state, &forest, id, on, *policy, |target| {
+        let overlay = Overlay::new(&staged.tasks, staged.conversations.iter().map(Rc::as_ref));
+        let candidate = View::candidate(state.forest(), &overlay);
+        waits::check(&state, candidate, id, on, *policy, |target| {
             !missing.contains(&target)
         })?;
         Ok(waiting)

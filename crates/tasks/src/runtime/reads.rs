@@ -1,6 +1,7 @@
 //! Committed reads of a task.
 
 use super::Runtime;
+use crate::core::scope::owned_tasks;
 use crate::fault::TaskFault;
 use crate::task::Task;
 use std::rc::Rc;
@@ -37,10 +38,9 @@ impl<T: Task> Runtime<T> {
     /// Live tasks this task owns directly, in id order, whichever invocation created them.
     pub async fn owned_tasks(&self) -> Result<Vec<Rc<TaskRecord>>, TaskFault> {
         self.access.check()?;
-        let owner = Some(self.task_id());
         let state = self.access.inner.state.borrow();
-        let owned = state.tasks.values().filter(|task| task.record.owner == owner);
-        Ok(owned.map(|task| Rc::clone(&task.record)).collect())
+        let owned = owned_tasks(&state, self.task_id()).into_iter();
+        Ok(owned.filter_map(|id| state.record(id).map(Rc::clone)).collect())
     }
 
     /// A committed entry visible from the task's conversation.

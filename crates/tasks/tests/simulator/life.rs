@@ -82,7 +82,7 @@ impl Life {
         let (opening, known) = (session.clone(), registry.clone());
         let scheduler = runtime.run(async move { Scheduler::open(&opening, known, options).await });
         let scheduler = scheduler.expect("open settles").expect("open succeeds");
-        scheduler.0.state.borrow_mut().sabotage = sabotage;
+        scheduler.0.state.borrow_mut().sabotage(sabotage);
         Self {
             runtime,
             storage,

@@ -6,7 +6,7 @@
 mod actor;
 mod life;
 mod model;
-mod random;
+pub mod random;
 mod story;
 
 use crate::core::sabotage::Sabotage;

@@ -1,6 +1,7 @@
 use super::world::{completed, id, task, world};
 use crate::core::apply::{Assessment, Changes, Oracle, apply};
-use crate::core::forest::Life;
+use crate::core::check::check;
+use crate::core::forest::{Life, Place};
 use crate::core::state::{Fit, Mode, State};
 use crate::task::Wake;
 use std::rc::Rc;
@@ -31,7 +32,9 @@ fn take(state: &mut State, publication: &Publication, starting: bool) -> Changes
         },
         starting: &|_| starting,
     };
-    apply(state, publication, oracle)
+    let changes = apply(state, publication, oracle);
+    assert_eq!(check(state), Ok(()));
+    changes
 }
 
 #[test]
@@ -81,7 +84,7 @@ fn an_ended_task_leaves_the_mirror_and_stays_in_the_forest() {
         false,
     );
     assert_eq!(changes.ended.len(), 1);
-    assert!(state.tasks.is_empty());
+    assert_eq!(state.live_count(), 0);
     assert_eq!(
         state.forest.node(id(2)).map(|node| node.life),
         Some(Life::Completed)
@@ -101,11 +104,12 @@ fn queued_inputs_are_noticed_and_documents_alone_change_no_decision() {
     };
     queued.submissions.push(Rc::new(input(InputStatus::Queued)));
     assert!(take(&mut state, &queued, false).relevant);
-    assert!(state.queues.conversations().contains(&ConversationId(1)));
+    let conversation = Place::conversation(ConversationId(1));
+    assert!(state.forest.is_pinned(conversation));
     let mut placed = publication([]);
     let status = InputStatus::Placed { entry: EntryId(6) };
     placed.submissions.push(Rc::new(input(status)));
     assert!(!take(&mut state, &placed, false).relevant);
-    assert!(state.queues.conversations().is_empty(), "known to be empty again");
+    assert!(!state.forest.is_pinned(conversation), "known to be empty again");
     assert!(!take(&mut state, &publication([]), false).relevant);
 }

@@ -1,13 +1,15 @@
 use super::world::{Build, completed, id, owned, task, with, world};
-use crate::core::finish::{candidate, ending};
+use crate::core::finish::ending;
+use crate::core::forest::{Overlay, View};
 use crate::core::state::State;
 use tidehold_session::ids::ConversationId;
 use tidehold_session::records::{ConversationOwner, ConversationRecord, TaskState};
 
 #[track_caller]
 fn check(state: &State, staged: &[Build], conversations: &[ConversationRecord], held: bool) {
-    let forest = candidate(state, staged.iter().map(|task| &task.record), conversations);
-    let ending = ending(state, &forest, id(2), completed());
+    let overlay = Overlay::new(staged.iter().map(|task| &task.record), conversations);
+    let candidate = View::candidate(state.forest(), &overlay);
+    let ending = ending(state, candidate, id(2), completed());
     assert_eq!(matches!(ending, TaskState::Completing { .. }), held, "{ending:?}");
 }
 

@@ -2,6 +2,8 @@
 
 mod apply;
 mod finish;
+mod naive;
+mod random;
 mod reconcile;
 mod reserve;
 mod scope;

@@ -2,7 +2,7 @@ use super::world::{completed, failed, id, owned, task, with, world};
 use crate::core::reconcile::Reconcile::{self, EndAborts, Finalize, Mark, Withdraw};
 use crate::core::reconcile::reconcile;
 use crate::core::scope::Boundaries;
-use crate::core::state::{Stage, State, UnfinishedAbort};
+use crate::core::state::{State, UnfinishedAbort};
 use tidehold_session::ids::{ConversationId, SubmissionId};
 use tidehold_session::records::{AbortMarkReason, JoinPolicy};
 
@@ -73,25 +73,13 @@ fn holds_end_in_one_commit_however_deep_and_from_below() {
 
 #[test]
 fn the_restart_pass_marks_what_was_abandoned_and_a_request_wins() {
-    let restarting = || State {
-        stage: Stage::Restarting,
-        ..world()
-    };
     let tree = [
         task(2).abandoned(),
         task(3).of(2),
         task(4).marked(),
         task(5).of(4).abandoned(),
     ];
-    check(
-        with(restarting(), tree),
-        [Mark(id(2), RESTART), Mark(id(5), None)],
-    );
-    let paused = State {
-        stage: Stage::Paused,
-        ..world()
-    };
-    check(with(paused, [task(2).abandoned()]), []);
+    check(with(world(), tree), [Mark(id(2), RESTART), Mark(id(5), None)]);
 }
 
 #[test]
@@ -146,8 +134,8 @@ fn a_held_failure_of_a_member_is_enough() {
 #[test]
 fn queued_inputs_below_an_intent_are_withdrawn_and_its_own_queue_stays() {
     let mut state = owned(owned(world(), 10, 2), 20, 3);
-    let queued = [1, 10, 20].map(|id| (SubmissionId(id), ConversationId(id)));
-    state.queues.inputs.extend(queued);
+    let queued = [1, 10, 20].map(|id| (ConversationId(id), SubmissionId(id)));
+    state.load_queue(queued);
     let tree = [task(2).marked(), task(3).at(10).background().ended(completed())];
     check(with(state, tree), [Withdraw(ConversationId(10))]);
 }
@@ -156,11 +144,12 @@ fn queued_inputs_below_an_intent_are_withdrawn_and_its_own_queue_stays() {
 fn an_unfinished_abort_marks_what_it_reached_and_then_ends() {
     let aborting = |boundaries| {
         let mut state = owned(world(), 10, 3);
-        state.aborts.push(UnfinishedAbort {
+        let abort = UnfinishedAbort {
             conversation: ConversationId(1),
             boundaries,
             last: id(6),
-        });
+        };
+        state.recall(0, vec![abort]);
         let tree = [
             task(2).running().marked(),
             task(3).running(),
@@ -180,7 +169,7 @@ fn an_unfinished_abort_marks_what_it_reached_and_then_ends() {
     let state = aborting(Boundaries::Background);
     let below = [3, 5, 7].map(|number| state.is_below_intent(id(number)));
     assert_eq!(below, [true, false, false], "no phase starts before the mark");
-    let mut idle = aborting(Boundaries::Background);
-    idle.tasks.clear();
-    check(idle, []);
+    let ended = [2, 3, 5, 7, 8].map(|number| task(number).ended(completed()));
+    let idle = with(aborting(Boundaries::Background), ended);
+    check(with(idle, [task(4).at(10).background().ended(completed())]), []);
 }

@@ -1,7 +1,7 @@
 use super::world::{completed, ids, owned, task, with, world};
-use crate::core::scope::{Boundaries, Start, is_idle, live_tasks, reaches_conversation};
+use crate::core::scope::{Boundaries, Start, is_idle, live_tasks, queued_conversations};
 use crate::core::state::State;
-use tidehold_session::ids::ConversationId;
+use tidehold_session::ids::{ConversationId, SubmissionId};
 
 fn tree() -> State {
     let state = owned(owned(owned(world(), 10, 2), 20, 4), 30, 6);
@@ -24,10 +24,7 @@ fn tree() -> State {
 
 #[track_caller]
 fn check(start: Start, boundaries: Boundaries, expected: &[u64]) {
-    assert_eq!(
-        live_tasks(&tree(), start, boundaries).collect::<Vec<_>>(),
-        ids(expected)
-    );
+    assert_eq!(live_tasks(&tree(), start, boundaries), ids(expected));
 }
 
 fn conversation(id: u64) -> Start {
@@ -45,13 +42,14 @@ fn ordinary_traversal_passes_ended_owners_and_stops_at_background_tasks() {
 
 #[test]
 fn conversations_are_reached_the_same_way() {
-    let reached =
-        |id, boundaries| reaches_conversation(&tree(), ConversationId(id), conversation(1), boundaries);
-    assert!(reached(1, Boundaries::Background));
-    assert!(reached(30, Boundaries::Background));
-    assert!(!reached(20, Boundaries::Background));
-    assert!(reached(20, Boundaries::Ignored));
-    assert!(!reached(2, Boundaries::Ignored));
+    let mut state = tree();
+    state.load_queue([1, 2, 20, 30].map(|id| (ConversationId(id), SubmissionId(id))));
+    let queued = |boundaries| queued_conversations(&state, conversation(1), boundaries);
+    assert_eq!(queued(Boundaries::Background), [ConversationId(30)]);
+    assert_eq!(
+        queued(Boundaries::Ignored),
+        [ConversationId(20), ConversationId(30)]
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 use super::world::{completed, failed, owned, task, with, world};
 use crate::core::invariant;
-use crate::core::plan::plan;
+use crate::core::plan::{Due, due};
 use crate::core::state::{Stage, State};
-use crate::core::wake::{AlarmInputs, Due, alarm, due};
+use crate::core::wake::{AlarmInputs, alarm};
 use crate::task::Wake;
 use tidehold_session::records::JoinPolicy::AllSettled;
 
@@ -24,7 +24,7 @@ fn check(state: State, expected: Option<u64>) {
         scheduling: state.is_scheduling(),
         ..INPUTS
     };
-    let at = alarm(due(&state, &plan(&state, NOW), NOW), inputs);
+    let at = alarm(due(&state, NOW), inputs);
     assert_eq!(at, expected);
     assert_eq!(invariant::check(&state, at, NOW), Ok(()));
 }

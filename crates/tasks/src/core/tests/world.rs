@@ -1,6 +1,7 @@
 //! Building states for tests. Conversation 1 is an ownerless root; tasks live there unless said otherwise.
 
-use crate::core::forest::node_of;
+use crate::core::apply::Assessment;
+use crate::core::check::check;
 use crate::core::state::{Fit, LiveTask, Mode, Stage, State};
 use crate::inspection::BlockedReason;
 use crate::task::Wake;
@@ -17,7 +18,7 @@ pub fn world() -> State {
         stage: Stage::Running,
         ..State::default()
     };
-    state.queues.loaded = true;
+    state.end_queue_load();
     state.forest.insert_conversation(ConversationId(1), None);
     state
 }
@@ -70,14 +71,18 @@ pub fn task(number: u64) -> Build {
         },
         memos: Object::new(),
     };
-    let task = LiveTask {
-        record: Rc::new(record.clone()),
+    let fits = Assessment {
         fit: Fit::Fits,
         wake: Some(Wake::Now),
-        invocation: None,
-        recovered: false,
     };
+    let task = LiveTask::new(Rc::new(record.clone()), fits);
     Build { record, task }
+}
+
+impl From<TaskRecord> for Build {
+    fn from(record: TaskRecord) -> Self {
+        Self { record, ..task(0) }
+    }
 }
 
 impl Build {
@@ -163,20 +168,19 @@ impl Build {
     }
 }
 
-/// Puts tasks into a world.
+/// Puts tasks into a world. What the mirror keeps of it is checked against what follows from the records.
+#[track_caller]
 pub fn with(mut state: State, tasks: impl IntoIterator<Item = Build>) -> State {
     for Build { record, task } in tasks {
-        state.forest.insert(record.id, node_of(&record));
+        let record = Rc::new(record);
         if record.is_live() {
-            state.tasks.insert(
-                record.id,
-                LiveTask {
-                    record: Rc::new(record),
-                    ..task
-                },
-            );
+            state.put(LiveTask { record, ..task });
+        } else {
+            state.end(&record);
         }
     }
+    state.settle();
+    assert_eq!(check(&state), Ok(()));
     state
 }
 

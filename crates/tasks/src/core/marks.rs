@@ -1,0 +1,36 @@
+//! Abort marks that flow down (spec 5.4).
+
+use crate::core::sabotage::Sabotage;
+use crate::core::state::State;
+use tidehold_session::ids::TaskId;
+use tidehold_session::records::{AbortMarkReason, TaskOutcome, TaskRecord, TaskState};
+
+/// Whether a mark changes the record.
+pub fn is_news(record: &TaskRecord, reason: Option<AbortMarkReason>) -> bool {
+    !record.abort_requested || (record.abort_reason.is_some() && reason.is_none())
+}
+
+/// The mark that the owners above a task ask for.
+pub fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
+    if state.sabotaged(Sabotage::NoCascade) {
+        return None;
+    }
+    let mut mark = None;
+    for owner in state.forest.view().ordinary_owners(id) {
+        match state.record(owner).and_then(|record| intent(record)) {
+            Some(None) => return Some(None),
+            Some(restart) => mark = Some(restart),
+            None => {}
+        }
+    }
+    mark
+}
+
+/// A live owner's cancellation intent and the reason it passes on.
+pub fn intent(record: &TaskRecord) -> Option<Option<AbortMarkReason>> {
+    match &record.state {
+        TaskState::Terminal { .. } => None,
+        TaskState::Completing { outcome } if !matches!(outcome, TaskOutcome::Completed { .. }) => Some(None),
+        _ => record.abort_requested.then_some(record.abort_reason),
+    }
+}

@@ -90,10 +90,7 @@ impl App for SessionApp {
     }
 
     async fn alarm(session: Rc<OpenSession>) -> Result<(), String> {
-        session
-            .harness
-            .scheduler()
-            .on_alarm_with(session.alarm.stored());
+        session.harness.scheduler().on_alarm_with(session.alarm.stored());
         Ok(())
     }
 

@@ -18,10 +18,8 @@ pub const BODY_DEPTH: usize = 128;
 /// What a failed session tells its caller to wait before the next request reopens it.
 pub const REOPEN_AFTER_SECONDS: u32 = 1;
 
-/// How often an alarm handler tries to set the next alarm before it fails, which the platform answers with retries of its
-/// own. They end after six, and unsettled work would then have no wake (invariant 6); with pauses of 2, 4, 8 and 16 seconds
-/// between the tries all of them together outlast five minutes of a storage that refuses.
-pub const ALARM_TRIES: u32 = 5;
+/// When a refused setting of the alarm is tried again at first; the pauses double.
+pub const SET_ALARM_AGAIN_MS: u64 = 1_000;
 
 /// The distance of alarms while the configuration is broken: only a deploy ends that, and each try is a billed row.
 pub const WAKE_UNCONFIGURED_MS: u64 = 300_000;

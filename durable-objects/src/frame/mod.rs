@@ -38,6 +38,8 @@ struct Inner<A: App> {
     known_alarm: KnownAlarm,
     /// Alarms in a row that did not reach a session.
     failed_wakes: Cell<u32>,
+    /// Somebody keeps trying to set an alarm that the platform refused.
+    sets_alarm: Cell<bool>,
 }
 
 impl<A: App> Frame<A> {
@@ -51,6 +53,7 @@ impl<A: App> Frame<A> {
             rate,
             known_alarm: KnownAlarm::default(),
             failed_wakes: Cell::new(0),
+            sets_alarm: Cell::new(false),
         }))
     }
 

@@ -1,12 +1,13 @@
 //! The alarm handler: sets the next alarm, kicks the session and returns.
 
 use super::{App, Frame};
-use crate::limits::{ALARM_TRIES, WAKE_UNCONFIGURED_MS};
+use crate::limits::{SET_ALARM_AGAIN_MS, WAKE_UNCONFIGURED_MS};
 use crate::platform::guard::{Guarded, guard};
 use crate::platform::host::spawn_caught;
 use crate::platform::life::EndReason;
 use crate::platform::storage::{describe, of_state};
 use crate::platform::timer;
+use js_sys::futures::JsFuture;
 use std::rc::Rc;
 use tidehold_session::host::Millis;
 use tidehold_tasks::recovery::backoff;
@@ -19,7 +20,10 @@ impl<A: App> Frame<A> {
     /// off while a handler runs.
     pub async fn alarm(&self) -> worker::Result<Response> {
         self.0.known_alarm.is(None);
-        self.set_next_alarm().await?;
+        if let Err(message) = self.set_next_alarm() {
+            self.keep_setting_alarm();
+            return Err(worker::Error::RustError(message));
+        }
         let frame = self.clone();
         spawn_caught(async move {
             let failed = match frame.wake().await {
@@ -34,9 +38,13 @@ impl<A: App> Frame<A> {
         Response::empty()
     }
 
+    /// What a dying isolate takes along is the turn it dies in. So the next alarm is durable before the session is opened,
+    /// and the count of this open before any work starts.
     async fn wake(&self) -> Result<(), String> {
+        self.durable().await?;
         let config = self.config().map_err(|error| error.to_string())?;
         let opened = self.opened(config).await.map_err(|error| error.to_string())?;
+        self.durable().await?;
         match guard(&opened.life, A::alarm(Rc::clone(&opened.session))).await {
             Guarded::Completed(Ok(())) | Guarded::Ended(EndReason::Deleted) => Ok(()),
             Guarded::Completed(Err(message)) => {
@@ -51,27 +59,45 @@ impl<A: App> Frame<A> {
         }
     }
 
-    /// While the platform refuses the alarm, no work may be begun that would then have no wake.
-    async fn set_next_alarm(&self) -> worker::Result<()> {
-        let mut tries = 1;
-        loop {
-            let at = timer::now() + self.distance();
-            // Not through `Alarm`: that one belongs to an open session, and there may be none.
-            match of_state(&self.0.state)?.set_alarm(at as f64) {
-                // The promise tells when this is durable. Should it never be, the platform ends the object, and the alarm
-                // that goes off here goes off again.
-                Ok(_durable) => {
-                    self.0.known_alarm.is(Some(at));
-                    return Ok(());
-                }
-                Err(thrown) if tries == ALARM_TRIES => {
-                    return Err(worker::Error::JsError(describe(&thrown)));
-                }
-                Err(thrown) => worker::console_error!("alarm: {}", describe(&thrown)),
-            }
-            timer::sleep(1_000 << tries).await;
-            tries += 1;
+    async fn durable(&self) -> Result<(), String> {
+        let storage = of_state(&self.0.state).map_err(|error| error.to_string())?;
+        let durable = storage.sync().map_err(|thrown| describe(&thrown))?;
+        let durable = JsFuture::from(durable).await;
+        durable.map(drop).map_err(|thrown| describe(&thrown))
+    }
+
+    /// Not through `Alarm`: that one belongs to an open session, and there may be none.
+    fn set_next_alarm(&self) -> Result<(), String> {
+        let at = timer::now() + self.distance();
+        let storage = of_state(&self.0.state).map_err(|error| error.to_string())?;
+        // Should this never be durable, the platform ends the object, and the alarm that goes off here goes off again.
+        let _durable = storage.set_alarm(at as f64).map_err(|thrown| describe(&thrown))?;
+        self.0.known_alarm.is(Some(at));
+        Ok(())
+    }
+
+    /// While the platform refuses the alarm nothing may begin that would then have no wake. The handler fails, which is
+    /// answered with six retries; this goes on beside them until somebody has set an alarm.
+    fn keep_setting_alarm(&self) {
+        if self.0.sets_alarm.replace(true) {
+            return;
         }
+        let frame = self.clone();
+        spawn_caught(async move {
+            let mut pause = SET_ALARM_AGAIN_MS;
+            loop {
+                timer::sleep(pause).await;
+                if frame.0.known_alarm.at().is_some() {
+                    break;
+                }
+                match frame.set_next_alarm() {
+                    Ok(()) => break,
+                    Err(message) => worker::console_error!("alarm: {message}"),
+                }
+                pause = (2 * pause).min(WAKE_UNCONFIGURED_MS);
+            }
+            frame.0.sets_alarm.set(false);
+        });
     }
 
     /// As far as the watchdog of a session at work, which is what a session with work to do then keeps. Wakes that fail back

@@ -40,7 +40,8 @@ impl KnownAlarm {
         self.0.set(at.map_or(Known::Unset, Known::At));
     }
 
-    fn at(&self) -> Option<u64> {
+    /// `None` also while nobody has looked.
+    pub fn at(&self) -> Option<u64> {
         match self.0.get() {
             Known::At(at) => Some(at),
             Known::Unread | Known::Unset => None,

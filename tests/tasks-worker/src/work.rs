@@ -92,7 +92,13 @@ fn input(until: Until) -> Json {
 /// The answer and the poke; what the test does in two commits the product does in one.
 pub async fn answer(session: &TasksSession, task: TaskId) -> Answer {
     session.world.note(task, "answered");
-    session.product.harness.scheduler().poke(task).await.map(Json::from)
+    session
+        .product
+        .harness
+        .scheduler()
+        .poke(task)
+        .await
+        .map(Json::from)
 }
 
 pub async fn records(session: &TasksSession) -> Answer {
@@ -111,7 +117,10 @@ pub async fn records(session: &TasksSession) -> Answer {
     let conversations = kernel
         .scan_conversations(&ConversationQuery::default(), PAGE, None)
         .await?;
-    let conversations = conversations.items.iter().map(|record| Json::from_serialize(record).unwrap());
+    let conversations = conversations
+        .items
+        .iter()
+        .map(|record| Json::from_serialize(record).unwrap());
     Ok(Json::object([
         ("tasks", Json::array(tasks)),
         ("conversations", Json::array(conversations)),
@@ -123,7 +132,10 @@ pub fn meter(session: &TasksSession) -> Json {
     let scheduler = product.harness.scheduler();
     Json::object([
         ("opening", Json::from(session.opening)),
-        ("live", Json::from(scheduler.live_tasks(ROOT_CONVERSATION_ID).len() as u64)),
+        (
+            "live",
+            Json::from(scheduler.live_tasks(ROOT_CONVERSATION_ID).len() as u64),
+        ),
         ("opens", Json::from(u64::from(scheduler.opens_without_progress()))),
         ("alarm", product.alarm.stored().map_or(Json::Null, Json::from)),
         ("alarmsSet", Json::from(u64::from(world.alarms_set()))),

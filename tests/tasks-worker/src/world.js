@@ -71,14 +71,10 @@ export class World {
     this.exec("INSERT OR REPLACE INTO test_clock VALUES (1, ?)", milliseconds);
   }
 
-  /** Ends the object as a platform reset would, once what was written is durable. */
+  /** Ends the object as a platform reset would, once what was written is durable. Not while wasm runs or has something to run:
+   * the turn is cut off, and the executor that all objects share would wait for a microtask that never comes. */
   async end() {
     await this.storage.sync();
-    this.state.abort("ended by the test");
-  }
-
-  /** Ends it now. */
-  endNow() {
     this.state.abort("ended by the test");
   }
 

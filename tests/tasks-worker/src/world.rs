@@ -36,8 +36,6 @@ extern "C" {
     pub fn move_clock(this: &World, milliseconds: f64);
     #[wasm_bindgen(method, js_name = end)]
     fn end_raw(this: &World) -> Promise;
-    #[wasm_bindgen(method, js_name = endNow)]
-    pub fn end_now(this: &World);
     #[wasm_bindgen(method, getter, js_name = alarmsSet)]
     pub fn alarms_set(this: &World) -> u32;
     #[wasm_bindgen(method, getter, js_name = alarmsDeleted)]

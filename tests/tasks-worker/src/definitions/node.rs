@@ -6,7 +6,9 @@ use tidehold_delta::FromJson;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::ConversationOwnership;
-use tidehold_tasks::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create};
+use tidehold_tasks::{
+    JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, TaskOptions, Wake, create,
+};
 
 pub struct Node(pub World);
 

@@ -1,22 +1,20 @@
-//! Ends its object whenever it runs, until it is cured.
+//! Ends its object whenever it runs, but for its first phase.
 
 use crate::world::World;
 use serde::Serialize;
 use tidehold_delta::FromJson;
-use tidehold_tasks::{Outcome, Running, Runtime, Task, TaskFault, Wake};
+use tidehold_tasks::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
 
 pub struct Poison(pub World);
 
 #[derive(Serialize, FromJson)]
-#[serde(rename_all = "camelCase")]
-pub struct PoisonInput {
-    /// Whether to end it in the very turn, or once what was noted is durable.
-    at_once: bool,
-}
+pub struct PoisonInput {}
 
 #[derive(Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum PoisonPhase {
+    /// Waits a second: creating it must outlive its object.
+    Pour,
     Drink,
 }
 
@@ -28,7 +26,7 @@ impl Task for Poison {
     type Outcome = ();
 
     fn initial(&self, _: &PoisonInput) -> PoisonPhase {
-        PoisonPhase::Drink
+        PoisonPhase::Pour
     }
 
     fn wake(&self, _: &PoisonPhase) -> Wake {
@@ -36,10 +34,16 @@ impl Task for Poison {
     }
 
     async fn run(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
-        self.0.note(runtime.task_id(), "drunk");
-        if task.input.at_once {
-            self.0.end_now();
+        if let PoisonPhase::Pour = task.checkpoint {
+            let wait = Next::Wait {
+                checkpoint: PoisonPhase::Drink,
+                on: Vec::new(),
+                policy: JoinPolicy::AllSettled,
+                until: Some(runtime.now() + 1_000),
+            };
+            return runtime.commit(async move |_, _| Ok(Some(wait))).await;
         }
+        self.0.note(runtime.task_id(), "drunk");
         self.0.end().await;
         Ok(())
     }

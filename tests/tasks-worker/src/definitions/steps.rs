@@ -3,7 +3,7 @@
 use crate::world::World;
 use serde::Serialize;
 use tidehold_delta::FromJson;
-use tidehold_tasks::{Outcome, Running, Runtime, Task, TaskFault, Wake};
+use tidehold_tasks::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
 
 pub struct Steps(pub World);
 
@@ -20,7 +20,13 @@ pub struct StepsInput {
 #[derive(Serialize, FromJson)]
 #[serde(tag = "phase", rename_all = "camelCase")]
 pub enum StepsPhase {
-    Work { step: u64, attempt: u64, sum: u64 },
+    /// Waits half a second: creating it must outlive its object.
+    Rest,
+    Work {
+        step: u64,
+        attempt: u64,
+        sum: u64,
+    },
 }
 
 #[derive(Serialize, FromJson)]
@@ -38,11 +44,7 @@ impl Task for Steps {
     type Outcome = StepsResult;
 
     fn initial(&self, _: &StepsInput) -> StepsPhase {
-        StepsPhase::Work {
-            step: 0,
-            attempt: 1,
-            sum: 0,
-        }
+        StepsPhase::Rest
     }
 
     fn wake(&self, _: &StepsPhase) -> Wake {
@@ -51,9 +53,24 @@ impl Task for Steps {
 
     async fn run(&self, task: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
         let (id, world) = (runtime.task_id(), &self.0);
-        let StepsPhase::Work { step, attempt, sum } = task.checkpoint;
+        let StepsPhase::Work { step, attempt, sum } = task.checkpoint else {
+            let wait = Next::Wait {
+                checkpoint: StepsPhase::Work {
+                    step: 0,
+                    attempt: 1,
+                    sum: 0,
+                },
+                on: Vec::new(),
+                policy: JoinPolicy::AllSettled,
+                until: Some(runtime.now() + 500),
+            };
+            return runtime.commit(async move |_, _| Ok(Some(wait))).await;
+        };
         if step == task.input.steps {
-            let result = StepsResult { sum, attempts: attempt };
+            let result = StepsResult {
+                sum,
+                attempts: attempt,
+            };
             return runtime.finish(Outcome::Completed(result)).await;
         }
         let begins = format!("step {step} begins");

@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import test, { describe } from "node:test";
-import { postAlone } from "./support/http.mjs";
-import { eventually, serverFor, sleep } from "./support/process.mjs";
+import { postAlone, sessionClient } from "./support/http.mjs";
+import { eventually, serverFor, sleep, stateFolder } from "./support/process.mjs";
 
 const quick = process.env.TIDEHOLD_QUICK === "1";
 const folder = path.join(import.meta.dirname, "tasks-worker");
@@ -16,8 +16,8 @@ const folder = path.join(import.meta.dirname, "tasks-worker");
 /** Of the Worker's configuration. */
 const WATCHDOG = 1000;
 
-const serve = (context) =>
-  serverFor(context, { build: path.join(folder, "build"), wrangler: path.join(folder, "wrangler.toml") });
+const serve = (context, options) =>
+  serverFor(context, { build: path.join(folder, "build"), wrangler: path.join(folder, "wrangler.toml"), ...options });
 
 /** One object: each method asks it for something. */
 function object(server, name) {
@@ -284,6 +284,75 @@ async function resets(context) {
   });
 }
 
+/** `GET /` of the product: on the objects of this Worker, whose tasks it cannot take, and on runs of its own. */
+async function inspections(context) {
+  const [state, uniqueKey] = [await stateFolder(context), "sessions"];
+  // As the product names its objects.
+  const name = "3:dev/blocked";
+  const before = await serve(context, { state, uniqueKey });
+  const parked = object(before, name);
+  const [kept, given] = [await parked.create("parked", { until: "answer" }), await parked.create("parked", { until: "answer" })];
+  await before.kill();
+
+  const config = {
+    providers: { scripted: { api: "scripted", models: { echo: {} } } },
+    harnesses: { default: { model: "scripted/echo" } },
+    roles: { worker: { instructions: "Work." } },
+    limits: { watchdogMs: WATCHDOG },
+  };
+  const product = await serverFor(context, { state, uniqueKey, devVars: true, vars: { TIDEHOLD_CONFIG: config } });
+  const blocked = sessionClient(product, "blocked");
+
+  await context.test("blocked tasks say why, and cost no alarm", async () => {
+    const { json } = await blocked.get("");
+    assert.deepEqual(
+      json.tasks.map(({ record, state }) => [record.id, record.kind, record.state.status, state]),
+      [kept, given].map((id) => [id, "test.parked", "pending", { kind: "blocked", reason: "missing_task" }]),
+    );
+    const { alarm, opensWithoutProgress, scheduling } = json;
+    assert.deepEqual({ alarm, opensWithoutProgress, scheduling }, { alarm: null, opensWithoutProgress: 0, scheduling: "paused" });
+    assert.deepEqual((await blocked.post(`/tasks/${given}/abort`)).json, { outcome: "marked" });
+    assert.equal((await blocked.get(`/tasks/${given}`)).json.state.outcome.status, "orphaned");
+    assert.deepEqual((await blocked.get("")).json.tasks.map(({ record }) => record.id), [kept]);
+  });
+
+  await context.test("opens without progress are counted and move the alarm, and a call starts anew", async () => {
+    const run = sessionClient(product, "waiting");
+    const receipt = await run.tool("external_delegate", { role: "worker", description: "Wait", prompt: "@wait 600000", background: true });
+    assert.equal(receipt.ok, true, JSON.stringify(receipt));
+    const [{ record: anchor }] = (await run.get("/tasks")).json.items;
+    const counts = [];
+    let distance;
+    for (let opens = 1; opens <= 4; opens += 1) {
+      await product.restart();
+      const { json } = await run.get("");
+      counts.push(json.opensWithoutProgress);
+      distance = json.alarm - Date.now();
+    }
+    assert.deepEqual(counts, [1, 2, 3, 4]);
+    assert.ok(distance > 2 * WATCHDOG && distance <= 4 * WATCHDOG, `${distance} ms`);
+    assert.deepEqual((await run.post(`/tasks/${anchor.id}/abort`)).json, { outcome: "marked" });
+    const { json } = await eventually(async () => {
+      const answer = await run.get("");
+      return answer.json.tasks.length === 0 && answer;
+    });
+    assert.deepEqual([json.opensWithoutProgress, json.alarm], [0, null]);
+  });
+  await product.kill();
+
+  await context.test("a blocked task goes on under a Worker that knows it", async () => {
+    const after = await serve(context, { state, uniqueKey });
+    const session = object(after, name);
+    await session.answer(kept);
+    const ended = await eventually(async () => {
+      const task = await session.record(kept);
+      return task.endedAt && task;
+    });
+    assert.equal(ended.state.outcome.status, "completed");
+    assert.equal((await session.record(given)).state.outcome.status, "orphaned");
+  });
+}
+
 /** What each opening of an object counted as opens without progress. */
 function opensIn(notes) {
   const opens = notes.filter(({ what }) => what.startsWith("open "));
@@ -325,5 +394,6 @@ function assertPaidFirst(tasks, checkout, asked) {
 describe("durable tasks", { skip: quick, concurrency: true }, () => {
   test("kills", kills);
   test("resets", resets);
+  test("inspections", inspections);
   test("a session with thousands of waiting tasks opens soon, without a timer", crowds);
 });

@@ -85,11 +85,12 @@ impl Inner {
         self.armed.set(at);
     }
 
-    /// A call from outside ends the back-off.
+    /// A call from outside ends the back-off, durably with the next pass.
     pub(crate) fn forgive(self: &Rc<Self>) {
         let backed_off = self.state.borrow().opens > 0 && !self.forgiven.replace(true);
         if backed_off {
             self.replan();
+            self.kick();
         }
     }
 

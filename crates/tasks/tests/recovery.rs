@@ -277,7 +277,10 @@ fn an_alarm_that_its_handler_has_set_stays_if_it_serves() {
     bench.scheduler.on_alarm_with(Some(next));
     bench.settle();
     let since = bench.recorder.alarms.borrow()[set..].to_vec();
-    assert!(!since.is_empty() && since.iter().all(|at| *at == Some(next)), "{since:?}");
+    assert!(
+        !since.is_empty() && since.iter().all(|at| *at == Some(next)),
+        "{since:?}"
+    );
     // One that is too late does not.
     bench.scheduler.on_alarm_with(Some(next + 1));
     assert_eq!(bench.last_alarm(), Some(next));

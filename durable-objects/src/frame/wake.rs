@@ -24,9 +24,12 @@ impl<A: App> Frame<A> {
             self.keep_setting_alarm();
             return Err(worker::Error::RustError(message));
         }
+        self.0.known_alarm.hold();
         let frame = self.clone();
         spawn_caught(async move {
-            let failed = match frame.wake().await {
+            let woken = frame.wake().await;
+            frame.0.known_alarm.release();
+            let failed = match woken {
                 Ok(()) => 0,
                 Err(message) => {
                     worker::console_error!("alarm: {message}");
@@ -45,6 +48,7 @@ impl<A: App> Frame<A> {
         let config = self.config().map_err(|error| error.to_string())?;
         let opened = self.opened(config).await.map_err(|error| error.to_string())?;
         self.durable().await?;
+        self.0.known_alarm.release();
         match guard(&opened.life, A::alarm(Rc::clone(&opened.session))).await {
             Guarded::Completed(Ok(())) | Guarded::Ended(EndReason::Deleted) => Ok(()),
             Guarded::Completed(Err(message)) => {

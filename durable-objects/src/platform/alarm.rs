@@ -23,7 +23,13 @@ pub struct Alarm {
 /// When the alarm of one object is set to, as far as its memory knows. Clones share it: whoever sets the alarm tells it here,
 /// in the same turn.
 #[derive(Clone, Default)]
-pub struct KnownAlarm(Rc<Cell<Known>>);
+pub struct KnownAlarm(Rc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    known: Cell<Known>,
+    held: Cell<bool>,
+}
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Known {
@@ -37,12 +43,23 @@ enum Known {
 impl KnownAlarm {
     /// The alarm was set to this time, deleted, or used up.
     pub fn is(&self, at: Option<u64>) {
-        self.0.set(at.map_or(Known::Unset, Known::At));
+        self.0.known.set(at.map_or(Known::Unset, Known::At));
+    }
+
+    /// From now on what sessions ask for is passed over: an alarm is set, and whoever holds it lets the scheduler ask again.
+    /// An open that an alarm caused would otherwise set two, each a billed row.
+    pub fn hold(&self) {
+        self.0.held.set(true);
+    }
+
+    /// What sessions ask for counts again.
+    pub fn release(&self) {
+        self.0.held.set(false);
     }
 
     /// `None` also while nobody has looked.
     pub fn at(&self) -> Option<u64> {
-        match self.0.get() {
+        match self.0.known.get() {
             Known::At(at) => Some(at),
             Known::Unread | Known::Unset => None,
         }
@@ -69,11 +86,11 @@ impl Alarm {
         known: KnownAlarm,
         on_failure: Rc<dyn Fn(String)>,
     ) -> Result<Self, AlarmError> {
-        if known.0.get() == Known::Unread {
+        if known.0.known.get() == Known::Unread {
             let promise = storage.get_alarm().map_err(refused)?;
             let at = JsFuture::from(promise).await.map_err(refused)?;
             // Unless it was set meanwhile.
-            if known.0.get() == Known::Unread {
+            if known.0.known.get() == Known::Unread {
                 known.is(at.as_f64().map(|at| at as u64));
             }
         }
@@ -124,6 +141,9 @@ impl Alarm {
 impl tidehold_tasks::Alarm for Alarm {
     /// The scheduler's value is stable while it serves, so every other value is worth its row.
     fn arm(&self, at: Option<Millis>) {
+        if self.known.0.held.get() {
+            return;
+        }
         let outcome = match at {
             Some(at) => self.set(at),
             None => self.clear(),

@@ -3,6 +3,7 @@
 use crate::world::World;
 use serde::Serialize;
 use tidehold_delta::FromJson;
+use tidehold_session::host::Millis;
 use tidehold_tasks::{JoinPolicy, Next, Outcome, Running, Runtime, Task, TaskFault, Wake};
 
 pub struct Steps(pub World);
@@ -15,6 +16,8 @@ pub struct StepsInput {
     resets: u64,
     /// The step whose effect fails once.
     fails: u64,
+    /// Milliseconds that a step takes.
+    pace: Millis,
 }
 
 #[derive(Serialize, FromJson)]
@@ -75,6 +78,7 @@ impl Task for Steps {
         }
         let begins = format!("step {step} begins");
         world.note(id, &begins);
+        runtime.sleep(runtime.now() + task.input.pace).await?;
         if step < task.input.resets && world.noted(id, &begins) == 1 {
             world.end().await;
         }

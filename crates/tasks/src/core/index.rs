@@ -52,6 +52,15 @@ impl Index {
     }
 }
 
+/// The numbers in ascending order, each once. All ids are sorted here, as numbers: every further type to sort costs some
+/// kilobytes of code.
+pub fn ascending(numbers: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut sorted: Vec<u64> = numbers.into_iter().collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
+}
+
 /// A map from ids. Its order means nothing but is the same in every run, so that a seed reproduces a story.
 pub type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 

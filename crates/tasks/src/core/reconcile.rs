@@ -49,15 +49,15 @@ fn finalized(state: &State) -> Vec<TaskId> {
         ready.insert(0, id.0);
     }
     // Busy children that are left, of places above those that end here.
-    let mut left: IdMap<Place, u32> = IdMap::default();
+    let mut left: IdMap<u64, u64> = IdMap::default();
     // An owner exists before what it owns, so descending ids walk every tree from below.
     while let Some(id) = ready.pop_last().map(TaskId) {
         done.push(id);
         let mut next = state.forest.busy_parent(Place::task(id));
         while let Some(above) = next {
             let count = left
-                .entry(above)
-                .or_insert_with(|| state.forest.busy_children(above));
+                .entry(above.number())
+                .or_insert_with(|| state.forest.busy_children(above).into());
             *count = count.saturating_sub(1);
             if *count > 0 {
                 break;

@@ -1,6 +1,7 @@
 //! Which tasks start now (spec 5.1 and 5.4).
 
 use crate::core::agenda::{Due, Standing};
+use crate::core::index::ascending;
 use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::{LiveTask, Mode, State, unanswered};
 use crate::inspection::BlockedReason;
@@ -36,13 +37,12 @@ pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
         .agenda
         .tasks(Due::Reserve)
         .chain(state.agenda.starts_by(now));
-    let mut ready: Vec<TaskId> = ready.collect();
-    ready.sort_unstable();
+    let ready = ascending(ready.map(|id| id.0)).into_iter().map(TaskId);
     let reservation = |id: TaskId| match state.task(id)?.standing {
         Standing::Reserve(reservation) | Standing::ReserveAt(_, reservation) => Some(reservation),
         _ => None,
     };
-    ready.into_iter().filter_map(reservation).collect()
+    ready.filter_map(reservation).collect()
 }
 
 /// When a run phase of the task may start, its definition permitting.

@@ -1,6 +1,7 @@
 //! Ordinary traversal from a conversation (spec 5.4): what idle counts and a conversation abort selects.
 
 use crate::core::forest::{Above, Named, Place, Reach};
+use crate::core::index::ascending;
 use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use crate::limits::MAX_OWNER_DEPTH;
@@ -8,7 +9,7 @@ use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::TaskState;
 
 /// Where a traversal starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
     /// Every ownerless conversation.
     Roots,
@@ -46,13 +47,11 @@ pub fn tasks_in(state: &State, id: ConversationId) -> Vec<TaskId> {
     let mut tasks = Vec::new();
     while let Some(place) = below.next() {
         match place.named() {
-            Named::Task(task) => tasks.push(task),
+            Named::Task(_) => tasks.push(place),
             Named::Conversation(_) => below.pass_by(),
         }
     }
-    tasks.retain(|task| state.is_live(*task));
-    tasks.sort_unstable();
-    tasks
+    state.forest.live_among(tasks.into_iter())
 }
 
 /// Live tasks that a task owns directly, in id order.
@@ -70,15 +69,14 @@ pub fn queued_conversations(state: &State, start: Start, boundaries: Boundaries)
     let mut queued = Vec::new();
     while let Some(place) = below.next() {
         match place.named() {
-            Named::Conversation(id) if state.forest.is_pinned(place) => queued.push(id),
+            Named::Conversation(id) if state.forest.is_pinned(place) => queued.push(id.0),
             Named::Task(id) if boundaries == Boundaries::Background && state.forest.is_background(id) => {
                 below.pass_by();
             }
             Named::Task(_) | Named::Conversation(_) => {}
         }
     }
-    queued.sort_unstable();
-    queued
+    ascending(queued).into_iter().map(ConversationId).collect()
 }
 
 /// Whether the traversal contains no live task. One whose chain is not loaded may be anywhere, so that idle is never

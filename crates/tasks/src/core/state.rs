@@ -7,7 +7,7 @@
 use crate::core::agenda::{Agenda, Standing};
 use crate::core::apply::Assessment;
 use crate::core::forest::{Forest, Missing, Place, Reach};
-use crate::core::index::{IdMap, Index};
+use crate::core::index::{IdMap, Index, ascending};
 use crate::core::scope::{Boundaries, Start, reaches_task};
 use crate::core::touch::Calmed;
 use crate::inspection::BlockedReason;
@@ -183,9 +183,10 @@ impl State {
 
     /// Live tasks in id order.
     pub fn live_tasks(&self) -> Vec<(TaskId, &LiveTask)> {
-        let mut tasks: Vec<_> = self.tasks.iter().map(|(id, task)| (*id, task)).collect();
-        tasks.sort_unstable_by_key(|(id, _)| *id);
-        tasks
+        let ids = ascending(self.tasks.keys().map(|id| id.0))
+            .into_iter()
+            .map(TaskId);
+        ids.filter_map(|id| Some((id, self.task(id)?))).collect()
     }
 
     pub fn forest(&self) -> &Forest {

@@ -1,7 +1,7 @@
 //! What a change touches stands anew, and nothing else does.
 
 use crate::core::forest::{Changes, Forest, Named, Place};
-use crate::core::index::Index;
+use crate::core::index::{Index, ascending};
 use crate::core::scope::Start;
 use crate::core::stand::{must_withdraw, stand};
 use crate::core::state::State;
@@ -51,14 +51,13 @@ impl State {
             }
         }
         touched.append(&mut self.touched.places);
-        touched.sort_unstable();
-        touched.dedup();
+        let touched = ascending(touched.into_iter().map(Place::number));
         #[cfg(test)]
         {
             self.touched.stood += touched.len();
         }
         for place in touched {
-            self.stand_anew(place);
+            self.stand_anew(Place::numbered(place));
         }
     }
 
@@ -96,14 +95,13 @@ fn sweep_found(forest: &Forest, found: &[Place], touched: &mut Vec<Place>) {
 
 /// An intent reaches all ordinary work below and the queues there. Owners come first, and what was met below one of them is
 /// not walked again: a cascade costs the tree it marks, however deep.
-fn sweep_intents(forest: &Forest, mut changed: Vec<TaskId>, touched: &mut Vec<Place>) {
-    changed.sort_unstable();
+fn sweep_intents(forest: &Forest, changed: Vec<TaskId>, touched: &mut Vec<Place>) {
     let mut swept = Index::default();
-    for id in changed {
-        if !swept.insert(0, Place::task(id).number()) {
+    for place in ascending(changed.into_iter().map(|id| Place::task(id).number())) {
+        if !swept.insert(0, place) {
             continue;
         }
-        let mut below = forest.kept_below(Place::task(id));
+        let mut below = forest.kept_below(Place::numbered(place));
         while let Some(place) = below.next() {
             let is_background = match place.named() {
                 Named::Task(task) => forest.is_background(task),

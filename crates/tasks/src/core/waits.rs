@@ -1,7 +1,7 @@
 //! Which waits a task may commit (spec 5.5).
 
 use crate::core::forest::View;
-use crate::core::index::IdMap;
+use crate::core::index::{IdMap, ascending};
 use crate::core::sabotage::{Sabotage, broken};
 use crate::core::state::State;
 use crate::fault::WaitRejection;
@@ -38,20 +38,19 @@ pub fn check(
 /// known where it stands and what is below it may be much; breadth first, so that the first target met is the nearest, and
 /// each task is visited once.
 fn cycle(state: &State, candidate: View<'_>, id: TaskId, on: &[TaskId]) -> Option<Vec<TaskId>> {
-    let mut targets = on.to_vec();
-    targets.sort_unstable();
+    let targets = ascending(on.iter().map(|id| id.0));
     // From each visited task the next one towards `id`.
-    let mut towards: IdMap<TaskId, TaskId> = IdMap::default();
-    towards.insert(id, id);
+    let mut towards: IdMap<u64, u64> = IdMap::default();
+    towards.insert(id.0, id.0);
     let mut open = VecDeque::from([id]);
     while let Some(task) = open.pop_front() {
-        if targets.binary_search(&task).is_ok() {
+        if targets.binary_search(&task.0).is_ok() {
             return Some(path(&towards, id, task));
         }
         let waiting = state.waits.under(task.0).map(TaskId);
         for from in candidate.ordinary_owners(task).chain(waiting) {
-            if candidate.is_live(from) && !towards.contains_key(&from) {
-                towards.insert(from, task);
+            if candidate.is_live(from) && !towards.contains_key(&from.0) {
+                towards.insert(from.0, task.0);
                 open.push_back(from);
             }
         }
@@ -59,13 +58,13 @@ fn cycle(state: &State, candidate: View<'_>, id: TaskId, on: &[TaskId]) -> Optio
     None
 }
 
-fn path(towards: &IdMap<TaskId, TaskId>, id: TaskId, target: TaskId) -> Vec<TaskId> {
+fn path(towards: &IdMap<u64, u64>, id: TaskId, target: TaskId) -> Vec<TaskId> {
     let mut path = vec![id, target];
     let mut at = target;
     while at != id
-        && let Some(next) = towards.get(&at)
+        && let Some(next) = towards.get(&at.0)
     {
-        at = *next;
+        at = TaskId(*next);
         path.push(at);
     }
     path

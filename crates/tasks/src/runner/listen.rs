@@ -82,8 +82,7 @@ impl Inner {
     pub(super) fn on_end(&self) {
         self.state.borrow_mut().stage = Stage::Ended;
         self.timer.borrow_mut().take();
-        let mut invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
-        invocations.sort_unstable_by_key(|invocation| invocation.id);
+        let invocations: Vec<_> = self.invocations.borrow().values().cloned().collect();
         for invocation in invocations {
             invocation.give_up();
         }

@@ -101,7 +101,6 @@ impl Inner {
         let Calmed { all, mut starts } = self.state.borrow_mut().take_calmed();
         if all {
             starts = self.waiters.borrow().idle.keys().copied().collect();
-            starts.sort_unstable();
         }
         for start in starts {
             if is_idle(&self.state.borrow(), start) {

@@ -13,7 +13,7 @@ mod walk;
 pub use place::{Known, Life, Named, Node, Place, Reach, node_of};
 pub use walk::{Above, Overlay, View};
 
-use crate::core::index::{IdMap, Index};
+use crate::core::index::{IdMap, Index, ascending};
 use crate::limits::EDGE_SLACK;
 use place::Slot;
 use std::collections::VecDeque;
@@ -269,14 +269,11 @@ impl Forest {
 
     /// The live tasks among places, in id order.
     pub fn live_among(&self, places: impl Iterator<Item = Place>) -> Vec<TaskId> {
-        let mut live: Vec<TaskId> = places
-            .filter_map(|place| match place.named() {
-                Named::Task(id) if self.is_live(id) => Some(id),
-                Named::Task(_) | Named::Conversation(_) => None,
-            })
-            .collect();
-        live.sort_unstable();
-        live
+        let live = places.filter_map(|place| match place.named() {
+            Named::Task(id) if self.is_live(id) => Some(id.0),
+            Named::Task(_) | Named::Conversation(_) => None,
+        });
+        ascending(live).into_iter().map(TaskId).collect()
     }
 
     /// One needed place of which nothing is known, of the strongest reach up to `weakest`.

@@ -31,6 +31,11 @@ impl Place {
         self.0
     }
 
+    /// From an index.
+    pub const fn numbered(number: u64) -> Self {
+        Self(number)
+    }
+
     pub const fn named(self) -> Named {
         if self.0 & 1 == 0 {
             Named::Task(TaskId(self.0 >> 1))

@@ -13,6 +13,7 @@ use tidehold_models::registry::ModelRegistry;
 use tidehold_session::host::{Host, Millis};
 use tidehold_session::{SessionEnd, Subscription};
 use tidehold_storage::sql::SqlStorage;
+use tidehold_tasks::TaskRegistry;
 
 /// Tidehold's own [`App`].
 pub struct SessionApp;
@@ -32,12 +33,13 @@ pub struct OpenSession {
 /// object in memory, where it is billed.
 const TIMER_HORIZON_MS: Millis = 3_000;
 
-impl App for SessionApp {
-    type Operation = Operation;
-    type Session = OpenSession;
-
-    async fn open(platform: Platform) -> Result<OpenSession, OperationError> {
-        let host: Rc<dyn Host> = Rc::new(platform.host());
+impl OpenSession {
+    /// Opens the product's session on `host`, with the task definitions that `install` adds to the product's own.
+    pub async fn open(
+        platform: Platform,
+        host: Rc<dyn Host>,
+        install: impl FnOnce(&mut TaskRegistry),
+    ) -> Result<Self, OperationError> {
         let alarm = platform
             .alarm()
             .await
@@ -46,9 +48,12 @@ impl App for SessionApp {
         let storage = SqlStorage::open(driver, new_incarnation(host.as_ref()));
         let storage = Rc::new(storage.map_err(|error| failed(error.to_string()))?);
         let options = options(&platform, &host, &alarm);
-        let harness = Harness::open(Rc::clone(&storage) as _, host, options, run::install)
-            .await
-            .map_err(|error| failed(error.to_string()))?;
+        let harness = Harness::open(Rc::clone(&storage) as _, host, options, |registry| {
+            run::install(registry);
+            install(registry);
+        })
+        .await
+        .map_err(|error| failed(error.to_string()))?;
         let contract = Contract::new(harness.clone(), crate::config::contract::of(&platform));
         // Whatever fails the session, in a call or outside, must drop its memory: the next request reopens it.
         let fail = Rc::clone(&platform.fail);
@@ -56,7 +61,7 @@ impl App for SessionApp {
             SessionEnd::Failed(failed) => fail(failed.to_string()),
             SessionEnd::Closed => {}
         });
-        Ok(OpenSession {
+        Ok(Self {
             platform,
             harness,
             contract,
@@ -64,6 +69,16 @@ impl App for SessionApp {
             alarm,
             _failure: failure,
         })
+    }
+}
+
+impl App for SessionApp {
+    type Operation = Operation;
+    type Session = OpenSession;
+
+    async fn open(platform: Platform) -> Result<OpenSession, OperationError> {
+        let host = Rc::new(platform.host());
+        OpenSession::open(platform, host, |_| {}).await
     }
 
     async fn perform(session: Rc<OpenSession>, request: Request<Operation>) -> Result<Reply, OperationError> {
@@ -75,8 +90,7 @@ impl App for SessionApp {
     }
 
     async fn alarm(session: Rc<OpenSession>) -> Result<(), String> {
-        session.alarm.fired();
-        session.harness.scheduler().on_alarm();
+        session.harness.scheduler().on_alarm_with(session.alarm.stored());
         Ok(())
     }
 

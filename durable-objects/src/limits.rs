@@ -18,9 +18,8 @@ pub const BODY_DEPTH: usize = 128;
 /// What a failed session tells its caller to wait before the next request reopens it.
 pub const REOPEN_AFTER_SECONDS: u32 = 1;
 
-/// When the alarm is tried again after its handler could not open or kick the session. The platform's own retries end
-/// after six, and unsettled work would then have no wake (invariant 6).
-pub const WAKE_AGAIN_MS: u64 = 30_000;
+/// When a refused setting of the alarm is tried again at first; the pauses double.
+pub const SET_ALARM_AGAIN_MS: u64 = 1_000;
 
-/// The same while the configuration is broken: only a deploy ends that, and each try is a billed row.
+/// The distance of alarms while the configuration is broken: only a deploy ends that, and each try is a billed row.
 pub const WAKE_UNCONFIGURED_MS: u64 = 300_000;

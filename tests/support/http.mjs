@@ -1,5 +1,8 @@
 // Requests to a server, and what came back.
 
+import { once } from "node:events";
+import http from "node:http";
+
 /**
  * A client of one session. `call("POST", "/conversations", body)` sends JSON; a string or Buffer body is sent as it
  * is. Answers `{status, headers, text, json}`; `json` is undefined when the text is none.
@@ -36,13 +39,24 @@ export async function request(method, url, { body, headers = {}, token, signal }
   return answerOf(response);
 }
 
+/** POSTs JSON over a connection of its own: what else a dying object takes along reaches no later request. */
+export async function postAlone(url, body) {
+  const sent = http.request(url, { method: "POST", agent: false });
+  sent.end(JSON.stringify(body));
+  const [response] = await once(sent, "response");
+  const text = Buffer.concat(await response.toArray()).toString();
+  return { status: response.statusCode, text, json: jsonOf(text) };
+}
+
 async function answerOf(response) {
   const text = await response.text();
-  let json;
+  return { status: response.status, headers: response.headers, text, json: jsonOf(text) };
+}
+
+function jsonOf(text) {
   try {
-    json = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
-    json = undefined;
+    return undefined;
   }
-  return { status: response.status, headers: response.headers, text, json };
 }

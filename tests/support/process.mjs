@@ -12,8 +12,8 @@ const serverScript = path.join(import.meta.dirname, "server.mjs");
 
 /**
  * A server over one state folder. `options`: `state` (folder), `vars` (variables of the Worker), `port`, `build`
- * (folder of the bundle), `wrangler` (file), `devVars`, `objects` (script with the object classes), `detached` (default
- * true: its own process group). Without a port a free one is taken and kept over restarts.
+ * (folder of the bundle), `wrangler` (file), `devVars`, `objects` (script with the object classes), `uniqueKey` (of the
+ * objects in the folder), `detached` (default true: its own process group). Without a port a free one is taken and kept over restarts.
  */
 export async function startServer(options = {}) {
   const server = new Server({ ...options, port: options.port || (await freePort()) });
@@ -30,12 +30,13 @@ class Server {
   }
 
   async start() {
-    const { port, state, build, wrangler, vars = {}, devVars, objects } = this.options;
+    const { port, state, build, wrangler, vars = {}, devVars, objects, uniqueKey } = this.options;
     const args = ["--with-parent", "--port", String(port)];
     if (state) args.push("--state", state);
     if (build) args.push("--build", build);
     if (wrangler) args.push("--wrangler", wrangler);
     if (objects) args.push("--objects", objects);
+    if (uniqueKey) args.push("--unique-key", uniqueKey);
     if (devVars) args.push("--dev-vars");
     for (const [name, value] of Object.entries(vars)) {
       args.push("--var", `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);

@@ -1,11 +1,12 @@
 // Runs a built Worker in workerd on 127.0.0.1, over a state folder that outlives the process.
 //
 //   node tests/support/server.mjs [--port N] [--state DIR] [--build DIR] [--wrangler FILE] [--dev-vars]
-//                                 [--var NAME=VALUE]… [--objects FILE] [--with-parent]
+//                                 [--var NAME=VALUE]… [--objects FILE] [--unique-key KEY] [--with-parent]
 //
 // Bindings, class names and dates come from the wrangler file, so that what is tested is what is deployed; `--var` adds
 // or replaces a variable; `--objects` takes the object classes from a script, to see how the Worker bears objects that fail
-// it; `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout;
+// it; `--unique-key` names the objects' place in the state folder, for a Worker that takes over those of another one;
+// `--with-parent` ends with whoever holds stdin. Prints one JSON line `{"ready": URL}` on stdout;
 // the runtime's log goes to stderr. Node and workerd form one process group when this is started as its leader: kill
 // the group, never a name.
 
@@ -25,6 +26,7 @@ const { values: options } = parseArgs({
     wrangler: { type: "string", default: path.join(root, "wrangler.toml") },
     "dev-vars": { type: "boolean", default: false },
     objects: { type: "string" },
+    "unique-key": { type: "string" },
     "with-parent": { type: "boolean", default: false },
     var: { type: "string", multiple: true, default: [] },
   },
@@ -54,7 +56,12 @@ const product = {
   durableObjects: Object.fromEntries(
     config.durable_objects.bindings.map(({ name, class_name }) => [
       name,
-      { className: class_name, useSQLite: sqlite.has(class_name), ...(options.objects && { scriptName: "objects" }) },
+      {
+        className: class_name,
+        useSQLite: sqlite.has(class_name),
+        ...(options.objects && { scriptName: "objects" }),
+        ...(options["unique-key"] && { unsafeUniqueKey: options["unique-key"] }),
+      },
     ]),
   ),
 };

@@ -6,7 +6,7 @@
 //! (only the `Host` of the session and the [`Alarm`] supplied by it), submissions, runs, or anything that is not task
 //! state; what else must happen in a scheduler's commit is behind [`SchedulerHooks`].
 //!
-//! Start reading at [`task`] (what a task is), then [`core`] (`state`, `reconcile`, `reserve`, `step`, `wake`), then
+//! Start reading at [`task`] (what a task is), then [`core`] (`state`, `enter`, `touch`, `stand`, `step`, `wake`), then
 //! `runner` (`pass`, `drive`). The tests under `tests/simulator` crash sessions at any step and check the invariants.
 
 pub mod core;

@@ -94,6 +94,12 @@ impl Scheduler {
         }
     }
 
+    /// The same where the handler, before anything that can fail, has set the next alarm itself: it stays if it serves.
+    pub fn on_alarm_with(&self, next: Option<Millis>) {
+        self.0.is_armed(next);
+        self.on_alarm();
+    }
+
     pub fn is_scheduling(&self) -> bool {
         self.0.state.borrow().is_scheduling()
     }

@@ -305,6 +305,42 @@ fn opens_that_fail_leave_the_alarm_to_the_platform_and_strand_nothing() {
     assert_eq!(outcome_name(&bench.outcome(id)), "aborted");
 }
 
+#[test]
+fn a_call_forgives_while_the_task_runs() {
+    let mut bench = Bench::new(stuck());
+    bench.create(json!({ "start": { "phase": "second" } }));
+    for _ in 0..4 {
+        bench = reopen(bench);
+    }
+    bench.scheduler.on_alarm();
+    bench.settle();
+    assert_eq!(bench.scheduler.opens_without_progress(), 4);
+    bench.scheduler.resume_by_call();
+    bench.settle();
+    assert_eq!(bench.last_alarm(), Some(bench.now() + 10_000));
+    bench = reopen(bench);
+    assert_eq!(bench.scheduler.opens_without_progress(), 1);
+}
+
+#[test]
+fn an_alarm_that_its_handler_has_set_stays_if_it_serves() {
+    let mut bench = Bench::new(stuck());
+    bench.create(json!({ "start": { "phase": "second" } }));
+    bench = reopen(bench);
+    let next = bench.now() + 10_000;
+    let set = bench.recorder.alarms.borrow().len();
+    bench.scheduler.on_alarm_with(Some(next));
+    bench.settle();
+    let since = bench.recorder.alarms.borrow()[set..].to_vec();
+    assert!(
+        !since.is_empty() && since.iter().all(|at| *at == Some(next)),
+        "{since:?}"
+    );
+    // One that is too late does not.
+    bench.scheduler.on_alarm_with(Some(next + 1));
+    assert_eq!(bench.last_alarm(), Some(next));
+}
+
 impl Bench {
     /// Opens what is stored a second time, with a storage whose next commit fails.
     fn reopen_failing(

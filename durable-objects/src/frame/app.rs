@@ -2,7 +2,7 @@
 
 use super::Reply;
 use crate::config::{Config, ConfigError};
-use crate::platform::alarm::{Alarm, AlarmError};
+use crate::platform::alarm::{Alarm, AlarmError, KnownAlarm};
 use crate::platform::host::WasmHost;
 use crate::platform::life::Life;
 use crate::platform::sql::ObjectDriver;
@@ -35,7 +35,7 @@ pub trait App: Sized + 'static {
         false
     }
 
-    /// The alarm went off. Must return soon: the next alarm waits for it. The message of an error is for the log.
+    /// The alarm went off, and the frame has set the next one. The message of an error is for the log.
     fn alarm(session: Rc<Self::Session>) -> impl Future<Output = Result<(), String>> + 'static;
 
     /// Answers an operation while the configuration is broken.
@@ -61,6 +61,8 @@ pub struct Platform {
     pub state: Rc<State>,
     pub env: Env,
     pub config: Rc<Config>,
+    /// What the object knows of its alarm.
+    pub known_alarm: KnownAlarm,
     /// Ends with the session's memory. Everything that runs for the session must end with it.
     pub life: Life,
     /// Reports that the session cannot go on: a fatal storage error outside an operation.
@@ -82,10 +84,10 @@ impl Platform {
         Ok(ObjectDriver::new(of_state(&self.state)?))
     }
 
-    /// The object's alarm, read once.
+    /// The object's alarm.
     pub async fn alarm(&self) -> Result<Alarm, AlarmError> {
         let storage = of_state(&self.state).map_err(|error| AlarmError::unavailable(&error))?;
-        Alarm::read(storage, Rc::clone(&self.fail)).await
+        Alarm::read(storage, self.known_alarm.clone(), Rc::clone(&self.fail)).await
     }
 
     /// A secret by its name; `None` when it is not set or empty.

@@ -18,6 +18,9 @@ impl<A: App> Frame<A> {
             return Ok(());
         }
         let started = delete_storage(&self.0.state);
+        if started.is_ok() {
+            self.0.known_alarm.is(None);
+        }
         let reason = match started {
             Ok(_) => EndReason::Deleted,
             Err(_) => EndReason::Failed,

@@ -14,6 +14,7 @@ pub use app::{App, Platform, Request};
 pub use reply::Reply;
 
 use crate::config::{self, Config, ConfigError};
+use crate::platform::alarm::KnownAlarm;
 use crate::platform::guard::{Guarded, guard};
 use crate::platform::life::{EndReason, Life};
 use crate::platform::timer;
@@ -21,7 +22,7 @@ use crate::protocol::{CALL, Call, Code, OperationError, from_json_text};
 use crate::rate::RateLimit;
 use reply::{error_response, reply_response};
 use slot::{Opened, Slot};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use worker::{Env, Response, State};
 
@@ -34,6 +35,11 @@ struct Inner<A: App> {
     config: OnceCell<Result<Rc<Config>, ConfigError>>,
     slot: Slot<A>,
     rate: RefCell<Option<RateLimit>>,
+    known_alarm: KnownAlarm,
+    /// Alarms in a row that did not reach a session.
+    failed_wakes: Cell<u32>,
+    /// Somebody keeps trying to set an alarm that the platform refused.
+    sets_alarm: Cell<bool>,
 }
 
 impl<A: App> Frame<A> {
@@ -45,6 +51,9 @@ impl<A: App> Frame<A> {
             config,
             slot,
             rate,
+            known_alarm: KnownAlarm::default(),
+            failed_wakes: Cell::new(0),
+            sets_alarm: Cell::new(false),
         }))
     }
 
@@ -163,6 +172,7 @@ impl<A: App> Frame<A> {
             state: Rc::clone(&self.0.state),
             env: self.0.env.clone(),
             config,
+            known_alarm: self.0.known_alarm.clone(),
             life: life.clone(),
             fail: Rc::new(move |message| {
                 worker::console_error!("session failed: {message}");

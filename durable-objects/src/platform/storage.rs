@@ -1,4 +1,4 @@
-//! What `worker` 0.8 lacks of the object's storage: synchronous transactions, cached statements and alarms.
+//! What `worker` 0.8 lacks of the object's storage: synchronous transactions, cached statements, alarms and durability.
 
 use js_sys::{Array, JsString, Promise};
 use wasm_bindgen::prelude::*;
@@ -29,6 +29,9 @@ extern "C" {
     pub fn delete_alarm(this: &ObjectStorage) -> Result<Promise, JsValue>;
     #[wasm_bindgen(method, catch, js_name = deleteAll)]
     pub fn delete_all(this: &ObjectStorage) -> Result<Promise, JsValue>;
+    /// Resolves once everything written so far is durable.
+    #[wasm_bindgen(method, catch)]
+    pub fn sync(this: &ObjectStorage) -> Result<Promise, JsValue>;
 
     /// The statement cache of the runtime goes by the identity of `statement`: pass the same string object.
     #[wasm_bindgen(method, catch, variadic)]

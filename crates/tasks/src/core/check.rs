@@ -10,6 +10,7 @@ use crate::core::scope::{Boundaries, Start, is_idle, reaches_task};
 use crate::core::stand::{Around, decide};
 use crate::core::state::{Join, LiveTask, State, has_failed};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, JoinPolicy};
 
@@ -34,51 +35,47 @@ pub(crate) fn is_wanted() -> bool {
 
 /// The first difference, in words.
 pub fn check(state: &State) -> Result<(), String> {
-    let same = |what: &str, kept: String, computed: String| {
-        if kept == computed {
-            Ok(())
-        } else {
-            Err(format!("{what}: kept {kept}, computed {computed}"))
-        }
-    };
-    let waits = waits(state);
-    same("waits", format!("{:?}", state.waits), format!("{waits:?}"))?;
+    same("waits", &state.waits, &waits(state))?;
     let intents = state.tasks.values().filter(|task| intent(&task.record).is_some());
-    same("intents", state.intents.to_string(), intents.count().to_string())?;
-    let edges = edges(state);
-    same("edges", format!("{:?}", kept_edges(state)), format!("{edges:?}"))?;
+    same("intents", &state.intents, &intents.count())?;
+    same("edges", &kept_edges(state), &edges(state))?;
     for (id, task) in state.live_tasks() {
         let life = state.forest.node(id).map(|node| node.life);
-        same(
-            "life",
-            format!("{id} {life:?}"),
-            format!("{id} {:?}", Some(Life::Live)),
-        )?;
-        let join = join(state, task);
-        same("join", format!("{id} {:?}", task.join), format!("{id} {join:?}"))?;
+        same("life", &(id, life), &(id, Some(Life::Live)))?;
+        same("join", &(id, task.join), &(id, join(state, task)))?;
     }
     check_idle(state)?;
     // While an edge is missing nothing is decided, and what is below it stands anew with the last one.
     if state.first_missing().is_some() {
         return Ok(());
     }
+    let view = state.forest.view();
+    let holding: BTreeSet<TaskId> = state
+        .tasks
+        .keys()
+        .flat_map(|id| view.ordinary_owners(*id))
+        .collect();
     let mut agenda = Agenda::default();
     for (id, task) in state.live_tasks() {
-        let standing = standing(state, task);
-        same(
-            "standing",
-            format!("{id} {:?}", task.standing),
-            format!("{id} {standing:?}"),
-        )?;
+        let standing = standing(state, task, holding.contains(&id));
+        same("standing", &(id, task.standing), &(id, standing))?;
         agenda.move_task(id, Standing::Parked, standing);
     }
     for conversation in queues(state) {
-        let mut owners = state.forest.view().ordinary_owners_of_conversation(conversation);
+        let mut owners = view.ordinary_owners_of_conversation(conversation);
         if owners.any(|owner| state.cancels_below(owner)) {
             agenda.withdraw(conversation);
         }
     }
-    same("agenda", format!("{:?}", state.agenda), format!("{agenda:?}"))
+    same("agenda", &state.agenda, &agenda)
+}
+
+fn same<T: PartialEq + Debug>(what: &str, kept: &T, computed: &T) -> Result<(), String> {
+    if kept == computed {
+        Ok(())
+    } else {
+        Err(format!("{what}: kept {kept:?}, computed {computed:?}"))
+    }
 }
 
 fn queues(state: &State) -> BTreeSet<ConversationId> {
@@ -133,12 +130,8 @@ fn is_loser(state: &State, task: &LiveTask) -> bool {
         })
 }
 
-fn standing(state: &State, task: &LiveTask) -> Standing {
+fn standing(state: &State, task: &LiveTask, held: bool) -> Standing {
     let (id, view) = (task.record.id, state.forest.view());
-    let held = state
-        .tasks
-        .keys()
-        .any(|below| view.ordinary_owners(*below).any(|owner| owner == id));
     let aborted = state.aborts.iter().any(|abort| {
         let start = Start::Conversation(abort.conversation);
         id <= abort.last && reaches_task(state, id, start, abort.boundaries)

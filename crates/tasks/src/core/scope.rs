@@ -8,7 +8,7 @@ use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::TaskState;
 
 /// Where a traversal starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Start {
     /// Every ownerless conversation.
     Roots,

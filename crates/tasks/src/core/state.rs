@@ -127,6 +127,9 @@ pub struct Touched {
     pub(super) intents: Vec<TaskId>,
     /// Kept until the runner takes it.
     pub(super) calmed: Calmed,
+    /// How many places stood anew so far.
+    #[cfg(test)]
+    pub(super) stood: usize,
 }
 
 /// Name of the memo that counts pokes. Stored, so that a poke before a crash still wakes a parked task after it.

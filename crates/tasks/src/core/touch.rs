@@ -53,6 +53,10 @@ impl State {
         touched.append(&mut self.touched.places);
         touched.sort_unstable();
         touched.dedup();
+        #[cfg(test)]
+        {
+            self.touched.stood += touched.len();
+        }
         for place in touched {
             self.stand_anew(place);
         }

@@ -91,11 +91,17 @@ impl Inner {
         }
     }
 
-    /// A call from outside ends the back-off.
+    /// The alarm is set to this time, not by this scheduler.
+    pub(crate) fn is_armed(&self, at: Option<Millis>) {
+        self.armed.set(at);
+    }
+
+    /// A call from outside ends the back-off, durably with the next pass.
     pub(crate) fn forgive(self: &Rc<Self>) {
         let backed_off = self.state.borrow().opens > 0 && !self.forgiven.replace(true);
         if backed_off {
             self.replan();
+            self.kick();
         }
     }
 

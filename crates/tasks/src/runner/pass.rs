@@ -56,10 +56,12 @@ impl Inner {
             return self.perform_reconcile(tx, actions).await;
         }
         let reservations = self.decide_reservations();
-        if reservations.is_empty() {
-            return Ok(());
+        self.perform_reservations(tx, reservations).await?;
+        let opens = self.state.borrow().opens;
+        if self.forgiven.get() && opens > 0 {
+            recovery::write(tx, 0).await?;
         }
-        self.perform_reservations(tx, reservations).await
+        Ok(())
     }
 
     /// Migrations are tried here, since what they yield decides whether a task is due.
@@ -135,10 +137,6 @@ impl Inner {
                 Reservation::Orphan(_, reason) => self.stage_orphan(tx, &record, reason).await?,
                 Reservation::Migrate(_) => {}
             }
-        }
-        let opens = self.state.borrow().opens;
-        if self.forgiven.get() && opens > 0 {
-            recovery::write(tx, 0).await?;
         }
         Ok(())
     }

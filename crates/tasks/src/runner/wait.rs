@@ -15,7 +15,7 @@ use tidehold_session::{Rejection, SessionError};
 #[derive(Default)]
 pub(super) struct Waiters {
     tasks: IdMap<TaskId, Vec<oneshot::Sender<Rc<TaskRecord>>>>,
-    idle: Vec<(Start, oneshot::Sender<()>)>,
+    idle: IdMap<Start, Vec<oneshot::Sender<()>>>,
 }
 
 impl Waiters {
@@ -36,12 +36,20 @@ impl Waiters {
     }
 
     fn for_task(&mut self, id: TaskId) -> oneshot::Receiver<Rc<TaskRecord>> {
-        let (sender, receiver) = oneshot::channel();
-        let waiters = self.tasks.entry(id).or_default();
-        waiters.retain(|waiter| !waiter.is_canceled());
-        waiters.push(sender);
-        receiver
+        wait(self.tasks.entry(id).or_default())
     }
+
+    fn for_idle(&mut self, start: Start) -> oneshot::Receiver<()> {
+        wait(self.idle.entry(start).or_default())
+    }
+}
+
+/// One more waiter. Cancelled ones leave their sender behind.
+fn wait<T>(waiters: &mut Vec<oneshot::Sender<T>>) -> oneshot::Receiver<T> {
+    let (sender, receiver) = oneshot::channel();
+    waiters.retain(|waiter| !waiter.is_canceled());
+    waiters.push(sender);
+    receiver
 }
 
 impl Inner {
@@ -73,8 +81,7 @@ impl Inner {
         if is_idle(&self.state.borrow(), start) {
             return Ok(());
         }
-        let (sender, idle) = oneshot::channel();
-        self.waiters.borrow_mut().idle.push((start, sender));
+        let idle = self.waiters.borrow_mut().for_idle(start);
         idle.await.map_err(|_| self.over())
     }
 
@@ -91,23 +98,18 @@ impl Inner {
 
     /// Tells those whose traversal became idle since the last time.
     pub(super) fn tell_idle(&self) {
-        let Calmed { all, starts } = self.state.borrow_mut().take_calmed();
-        if !all && starts.is_empty() {
-            return;
+        let Calmed { all, mut starts } = self.state.borrow_mut().take_calmed();
+        if all {
+            starts = self.waiters.borrow().idle.keys().copied().collect();
+            starts.sort_unstable();
         }
-        let state = self.state.borrow();
-        let waiting = std::mem::take(&mut self.waiters.borrow_mut().idle);
-        let mut still = Vec::new();
-        for (start, waiter) in waiting {
-            if waiter.is_canceled() {
-                continue;
-            }
-            if (all || starts.contains(&start)) && is_idle(&state, start) {
-                let _gone = waiter.send(());
-            } else {
-                still.push((start, waiter));
+        for start in starts {
+            if is_idle(&self.state.borrow(), start) {
+                let waiting = self.waiters.borrow_mut().idle.remove(&start);
+                for waiter in waiting.unwrap_or_default() {
+                    let _gone = waiter.send(());
+                }
             }
         }
-        self.waiters.borrow_mut().idle.append(&mut still);
     }
 }

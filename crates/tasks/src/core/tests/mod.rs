@@ -8,6 +8,7 @@ mod reconcile;
 mod reserve;
 mod scope;
 mod step;
+mod touch;
 mod waits;
 mod wake;
 mod world;

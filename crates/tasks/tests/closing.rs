@@ -39,6 +39,26 @@ fn closing_writes_no_outcome_and_the_task_goes_on_after_reopening() {
     assert_eq!(bench.log(), [format!("second {id}")]);
 }
 
+#[test]
+fn work_whose_commit_settles_during_a_close_has_a_wake() {
+    let mut bench = Bench::new(stuck());
+    let held = bench.storage.hold_commits();
+    let session = bench.session.clone();
+    bench.run(async move {
+        let created = session.commit(async move |tx| {
+            let options = TaskOptions::in_conversation(ROOT);
+            create(&tx, &Probe::<Plain>::new(), &json!({}), options).await
+        });
+        let (mut created, mut closing) = (Box::pin(created), session.close());
+        assert!((&mut created).now_or_never().is_none());
+        assert!((&mut closing).now_or_never().is_none());
+        drop(held);
+        assert!(created.await.is_ok(), "it was admitted before");
+        closing.await.unwrap();
+    });
+    assert!(bench.last_alarm().is_some());
+}
+
 /// Code that ignores its signal until the gate opens.
 fn deaf(gate: oneshot::Receiver<()>) -> Probe {
     let gate = RefCell::new(Some(gate));

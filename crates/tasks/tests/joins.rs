@@ -327,3 +327,25 @@ fn refused_waits_name_what_is_wrong() {
         "waiting would close a cycle: N -> N"
     );
 }
+
+#[test]
+fn fail_fast_takes_children_that_ended_before_the_object_was_opened() {
+    let mut bench = Bench::new(joining(worker(), JoinPolicy::FailFast).phase(
+        "sleep",
+        |task, runtime: Rt| async move {
+            let Json::Object(mut checkpoint) = task.checkpoint else {
+                unreachable!()
+            };
+            checkpoint.insert("phase", json!("join"));
+            runtime
+                .commit(async move |_, _| Ok(Some(Next::sleep(Json::Object(checkpoint), START + 1_000))))
+                .await
+        },
+    ));
+    let id = bench.create(parent(json!("sleep"), vec![json!({})]));
+    bench.settle();
+    assert_eq!(bench.status(id), "waiting");
+    let mut bench = bench.restart();
+    let result = json!(["completed"]);
+    assert_eq!(bench.outcome(id), TaskOutcome::Completed { result });
+}

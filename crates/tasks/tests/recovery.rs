@@ -167,6 +167,31 @@ fn opens_without_progress_back_off_and_progress_resets_them() {
 }
 
 #[test]
+fn what_a_later_task_gets_done_ends_the_count_that_an_earlier_one_left() {
+    let probe = stuck().phase("throws", |_, _: Rt| async {
+        Err(TaskFault::Failed("thrown".into()))
+    });
+    let mut bench = Bench::new(probe);
+    let broken = bench.create(json!({ "start": { "phase": "second" } }));
+    bench.settle();
+    for _ in 0..2 {
+        bench = reopen(bench);
+    }
+    assert_eq!(bench.scheduler.opens_without_progress(), 2);
+    // Settled without a commit of its own code: no definition can take it.
+    bench.registry.remove(Plain::NAME);
+    bench.abort(broken);
+    bench.wait(broken);
+    // Nothing is live at this open; the count is stored all the same.
+    let mut bench = bench.restart_with(|registry| registry.install(Rc::new(stuck())));
+    bench.create(json!({}));
+    bench.scheduler.resume();
+    bench.settle();
+    let bench = bench.restart();
+    assert_eq!(bench.scheduler.opens_without_progress(), 1, "its own alone");
+}
+
+#[test]
 fn a_call_schedules_at_once_and_forgives() {
     let mut bench = Bench::new(stuck());
     bench.create(json!({ "start": { "phase": "second" } }));

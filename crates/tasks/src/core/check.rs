@@ -14,6 +14,25 @@ use std::fmt::Debug;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::{AbortMarkReason, JoinPolicy};
 
+#[cfg(test)]
+thread_local! {
+    static WANTED: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+}
+
+/// Whether this thread computes everything again after its commits. Tens of thousands of stories do it now and then.
+#[cfg(test)]
+pub(crate) fn set_wanted(wanted: bool) {
+    WANTED.set(wanted);
+}
+
+/// Whether a debug build computes everything again after this commit.
+pub(crate) fn is_wanted() -> bool {
+    #[cfg(test)]
+    return WANTED.get();
+    #[cfg(not(test))]
+    true
+}
+
 /// The first difference, in words.
 pub fn check(state: &State) -> Result<(), String> {
     same("waits", &state.waits, &waits(state))?;

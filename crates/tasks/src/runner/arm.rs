@@ -111,7 +111,8 @@ impl Inner {
 
     #[cfg(debug_assertions)]
     fn check_wake(&self, now: Millis) {
-        use crate::core::{check::check, invariant};
+        use crate::core::check::{check, is_wanted};
+        use crate::core::invariant;
         // A decision that is broken on purpose is for the test to notice.
         if !broken(Sabotage::None) {
             return;
@@ -119,7 +120,7 @@ impl Inner {
         let state = self.state.borrow();
         let breach = invariant::check(&state, self.armed.get(), now);
         debug_assert!(breach.is_ok(), "invariant 6: {breach:?}");
-        if state.live_count() <= SMALL_STATE {
+        if state.live_count() <= SMALL_STATE && is_wanted() {
             let difference = check(&state);
             debug_assert!(difference.is_ok(), "the mirror: {difference:?}");
         }

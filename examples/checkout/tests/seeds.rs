@@ -1,5 +1,6 @@
-//! Checkouts in seeded lives: one number decides the cards, the bank's moods, the crashes and when somebody calls the whole off.
-//! `TIDEHOLD_CHECKOUT_SEEDS=N` runs more of them; a failing one names its seed, and `TIDEHOLD_CHECKOUT_SEED=S` runs it alone.
+//! Checkouts in the simulator's world (`crates/simulator`): one number decides the cards, the bank's moods, what is polled next,
+//! how long storage takes, where a process ends and when somebody calls the whole off. After a crash only the alarm brings
+//! a checkout back. `TIDEHOLD_CHECKOUT_SEEDS=N` tells more of them.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -7,214 +8,201 @@
     reason = "tests say so by failing"
 )]
 
-mod common;
+#[path = "seeds/bank.rs"]
+mod bank;
+#[path = "seeds/life.rs"]
+mod life;
 
-use common::*;
-use futures::FutureExt;
-use futures::future::LocalBoxFuture;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use bank::MoodyBank;
+use life::{Ground, Life};
 use std::rc::Rc;
-use tidehold_example_checkout::*;
-use tidehold_session::host::Host;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{TaskOutcome, TaskRecord};
-use tidehold_session::storage::TaskQuery;
-use tidehold_storage::fault::CommitFault;
+use tidehold_simulator::{AlarmClock, Campaign, Doom, Random, Tally, Telling, Told, Weather, World};
+use tidehold_storage::MemoryStorage;
 
 const CENTS: u64 = 1_000;
+const START: u64 = 1_000_000;
 
-/// Steps of a linear generator; the upper bits are good enough for dice.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
-/// A bank that is slow, loses answers, and looks whether a key was stored before it was used.
-struct MoodyBank {
-    ledger: Ledger,
-    dice: RefCell<Dice>,
-    medium: Medium,
-    host: RefCell<Option<Rc<dyn Host>>>,
-    breaches: RefCell<Vec<String>>,
-}
-
-impl MoodyBank {
-    /// Takes its time, and says whether the answer is lost.
-    async fn mood(&self) -> bool {
-        let (delay, lost) = {
-            let mut dice = self.dice.borrow_mut();
-            (dice.below(3_000), dice.below(4) == 0)
-        };
-        let host = self.host.borrow().clone();
-        if let Some(host) = host {
-            host.sleep_until(host.now() + delay).await;
-        }
-        lost
-    }
-
-    fn expect_intent(&self, key: &str) {
-        let tasks = tasks(&self.medium);
-        let known = |task: &TaskRecord| {
-            task.checkpoint()
-                .is_some_and(|point| point.to_string().contains(key))
-        };
-        if !tasks.iter().any(known) {
-            self.breaches
-                .borrow_mut()
-                .push(format!("{key} was used and is not stored"));
-        }
-    }
-}
-
-impl Payments for MoodyBank {
-    fn charge<'a>(
-        &'a self,
-        key: &'a str,
-        payment: &'a PaymentInput,
-    ) -> LocalBoxFuture<'a, Result<Charge, Unreachable>> {
-        Box::pin(async move {
-            self.expect_intent(key);
-            let lost = self.mood().await;
-            let answer = self.ledger.charge(key, payment).await?;
-            if lost { Err(Unreachable) } else { Ok(answer) }
-        })
-    }
-
-    fn refund<'a>(&'a self, key: &'a str) -> LocalBoxFuture<'a, Result<(), Unreachable>> {
-        Box::pin(async move {
-            let lost = self.mood().await;
-            self.ledger.refund(key).await?;
-            if lost { Err(Unreachable) } else { Ok(()) }
-        })
-    }
-}
-
-/// Every task that is stored, whoever has the session open.
-fn tasks(medium: &Medium) -> Vec<TaskRecord> {
-    let storage = medium.open();
-    let page = storage
-        .scan_tasks(&TaskQuery::default(), 100, None)
-        .now_or_never();
-    page.expect("ready at first poll").unwrap().items
-}
-
-/// Plays one story to its end; returns how the checkout ended.
-fn play(seed: u64) -> &'static str {
-    let mut dice = Dice(seed);
-    let medium = if dice.below(16) == 0 {
-        Medium::sqlite()
-    } else {
-        Medium::memory()
-    };
-    let bank = Rc::new(MoodyBank {
-        ledger: Ledger::new(CLEARS_IN),
-        dice: RefCell::new(Dice(seed ^ 0x9e37_79b9)),
-        medium: medium.clone(),
-        host: RefCell::default(),
-        breaches: RefCell::default(),
-    });
-    let cards: Vec<_> = (0..1 + dice.below(5))
-        .map(|_| if dice.below(6) == 0 { "expired" } else { "good" })
-        .collect();
-    let (mut life, id) = Life::with_checkout(medium.clone(), &bank, &cards);
-    for _ in 0..dice.below(5) {
-        bank.host.replace(Some(life.runtime.host()));
-        let fault = if dice.below(2) == 0 {
-            CommitFault::Before
-        } else {
-            CommitFault::After
-        };
-        if dice.below(4) > 0 {
-            life.storage.allow_commits(Some(dice.below(25)), fault);
-        }
-        life.scheduler.resume();
-        life.runtime.advance(dice.below(20_000));
-        if dice.below(6) == 0 {
-            let scheduler = life.scheduler.clone();
-            // Lost with this life, it is lost: nobody asks again.
-            life.session
-                .spawn(async move { drop(scheduler.abort_task(id).await) });
-            life.runtime.advance(dice.below(2_000));
-        }
-        life = life.crash(&bank);
-    }
-    bank.host.replace(Some(life.runtime.host()));
-    let record = life.wait(id).unwrap_or_else(|| panic!("it does not end"));
-    check(&record, &cards, &bank);
-    life.runtime.advance(100_000);
-    check(&record, &cards, &bank);
-    assert_eq!(life.scheduler.next_wake(), None, "nothing is left to wake for");
-    assert_payments_ended(&tasks(&medium), id, record.ended_at.unwrap());
-    match record.outcome() {
-        Some(TaskOutcome::Completed { .. }) => "completed",
-        Some(TaskOutcome::Failed { .. }) => "failed",
-        _ => "aborted",
-    }
-}
-
-fn check(record: &TaskRecord, cards: &[&str], bank: &MoodyBank) {
-    assert_eq!(*bank.breaches.borrow(), Vec::<String>::new());
-    assert!(bank.ledger.keys() <= cards.len(), "a key a card");
-    let paid = match record.outcome().unwrap() {
-        TaskOutcome::Completed { .. } => {
-            assert!(cards.iter().all(|card| *card == "good"));
-            CENTS * cards.len() as u64
-        }
-        TaskOutcome::Failed { .. } => {
-            assert!(cards.contains(&"expired"));
-            0
-        }
-        TaskOutcome::Aborted { .. } => {
-            assert!(record.abort_requested);
-            0
-        }
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(bank.ledger.balance(), paid, "{record:?}");
-}
-
-fn assert_payments_ended(tasks: &[TaskRecord], id: TaskId, ended: u64) {
-    for payment in tasks.iter().filter(|task| task.owner == Some(id)) {
-        assert!(
-            payment.ended_at.is_some_and(|at| at <= ended),
-            "bottom-up: {payment:?}"
-        );
-    }
-}
+const CAMPAIGN: Campaign = Campaign {
+    package: "tidehold-example-checkout",
+    test: "--test seeds every_cent_is_where_the_outcome_says",
+    count_variable: "TIDEHOLD_CHECKOUT_SEEDS",
+    seeds: 500,
+    events: 12,
+};
 
 #[test]
 fn every_cent_is_where_the_outcome_says() {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text: String| text.parse::<u64>().ok())
-    };
-    if let Some(seed) = number("TIDEHOLD_CHECKOUT_SEED") {
-        play(seed);
-        return;
+    let total = CAMPAIGN.run(&tell);
+    if total.get("seeds") >= 100 {
+        let everything = ["completed", "failed", "aborted", "crashes", "alarms"];
+        assert!(everything.iter().all(|what| total.get(what) > 0), "{total}");
     }
-    let mut ends = BTreeSet::new();
-    for seed in 0..number("TIDEHOLD_CHECKOUT_SEEDS").unwrap_or(500) {
-        match std::panic::catch_unwind(|| play(seed)) {
-            Ok(end) => drop(ends.insert(end)),
-            Err(panic) => {
-                eprintln!(
-                    "TIDEHOLD_CHECKOUT_SEED={seed} cargo test -p tidehold-example-checkout --test seeds"
-                );
-                std::panic::resume_unwind(panic);
+}
+
+struct Story {
+    ground: Ground,
+    bank: Rc<MoodyBank>,
+    cards: Vec<&'static str>,
+    random: Random,
+    tally: Tally,
+    /// `None` only inside of a crash.
+    life: Option<Life>,
+    checkout: TaskId,
+}
+
+fn tell(telling: &Telling) -> Told {
+    let random = Random::at(telling.seed, 1);
+    let world = World::new(telling.seed, START);
+    telling.trace.at(START);
+    let bank = Rc::new(MoodyBank::new(&world, telling.seed, telling.trace.clone()));
+    let cards: Vec<_> = (0..1 + random.below(5))
+        .map(|_| if random.percent(15) { "expired" } else { "good" })
+        .collect();
+    let mut ground = Ground {
+        world,
+        alarm: Rc::new(AlarmClock::default()),
+        weather: Weather::Calm,
+        trace: telling.trace.clone(),
+        seed: telling.seed,
+    };
+    let storage = MemoryStorage::new("simulated");
+    let (life, checkout) = Life::with_checkout(&ground, storage, &bank, &cards);
+    ground.weather = Weather::draw(&random);
+    let mut story = Story {
+        ground,
+        bank,
+        cards,
+        random,
+        tally: Tally::default(),
+        life: Some(life),
+        checkout,
+    };
+    for _ in 0..telling.events {
+        story.event();
+        let (steps, patience) = (story.random.below(120), story.random.below(15_000));
+        story.run(steps, patience);
+    }
+    story.end()
+}
+
+impl Story {
+    fn event(&mut self) {
+        match self.random.below(100) {
+            0..35 => self.crash(),
+            35..60 => self.life().storage.doom(Some(Doom::draw(&self.random))),
+            60..68 => self.call_off(),
+            68..76 => {
+                let now = self.ground.world.now();
+                self.ground.world.set_clock(now + self.random.below(30_000));
+            }
+            _ => {}
+        }
+    }
+
+    fn life(&self) -> &Life {
+        self.life.as_ref().unwrap()
+    }
+
+    /// Lost with this life, it is lost: nobody asks again.
+    fn call_off(&self) {
+        let id = self.checkout;
+        if let Some(scheduler) = self.life().scheduler() {
+            self.ground.trace.line(|| "-- somebody calls it off".to_owned());
+            self.ground
+                .world
+                .spawn(async move { drop(scheduler.abort_task(id).await) });
+        }
+    }
+
+    /// Memory is lost, at this step; nothing but the alarm opens the session again.
+    fn crash(&mut self) {
+        self.tally.count("crashes");
+        self.ground.trace.line(|| "-- crash".to_owned());
+        let storage = self.life.take().unwrap().end(&self.ground.world);
+        self.ground.alarm.crashed(self.ground.world.now());
+        self.life = Some(Life::cold(storage));
+    }
+
+    /// So many steps. When nothing can run time passes, in all as much as there is patience.
+    fn run(&mut self, steps: u64, patience: u64) {
+        let until = self.ground.world.now() + patience;
+        for _ in 0..steps {
+            self.ground.trace.at(self.ground.world.now());
+            if !self.ground.world.step() && !self.pass_time(until) {
+                return;
             }
         }
     }
-    assert!(
-        ends.into_iter().eq(["aborted", "completed", "failed"]),
-        "seeds that try everything"
-    );
+
+    /// To the next timer or alarm. `false`: there is none before `until`.
+    fn pass_time(&mut self, until: u64) -> bool {
+        if self.life().is_over() {
+            self.crash();
+        }
+        let Ground { world, alarm, .. } = &self.ground;
+        let due = alarm.at().filter(|_| !alarm.is_ringing());
+        let next = world.next_timer().into_iter().chain(due).min();
+        let Some(at) = next.filter(|at| *at <= until.max(world.now())) else {
+            return false;
+        };
+        world.set_clock(at.max(world.now()));
+        if alarm.ring(world.now()) {
+            self.tally.count("alarms");
+            self.ground.trace.line(|| "-- the alarm rings".to_owned());
+            let (ground, bank) = (&self.ground, &self.bank);
+            self.life.as_mut().unwrap().on_alarm(ground, bank);
+        }
+        true
+    }
+
+    /// Undisturbed, it ends by the alarm alone; and then nothing is left to wake for.
+    fn end(mut self) -> Told {
+        self.ground
+            .trace
+            .line(|| "-- from here on nothing disturbs".to_owned());
+        self.ground.weather = Weather::Calm;
+        self.crash();
+        self.run(100_000, 100_000_000);
+        let tasks = self.bank.tasks();
+        let record = tasks.iter().find(|task| task.id == self.checkout).unwrap();
+        let ended = record
+            .ended_at
+            .unwrap_or_else(|| panic!("it does not end: {record:?}"));
+        assert_eq!(self.ground.alarm.at(), None, "nothing is left to wake for");
+        self.tally.count(self.check(record));
+        for payment in tasks.iter().filter(|task| task.owner == Some(self.checkout)) {
+            assert!(
+                payment.ended_at.is_some_and(|at| at <= ended),
+                "bottom-up: {payment:?}"
+            );
+        }
+        let (breaches, tally) = (self.bank.breaches(), self.tally);
+        self.ground.world.crash();
+        Told { tally, breaches }
+    }
+
+    /// The outcome, which the balance agrees with.
+    fn check(&self, record: &TaskRecord) -> &'static str {
+        let ledger = &self.bank.ledger;
+        assert!(ledger.keys() <= self.cards.len(), "a key a card");
+        let (paid, outcome) = match record.outcome().unwrap() {
+            TaskOutcome::Completed { .. } => {
+                assert!(self.cards.iter().all(|card| *card == "good"));
+                (CENTS * self.cards.len() as u64, "completed")
+            }
+            TaskOutcome::Failed { .. } => {
+                assert!(self.cards.contains(&"expired"));
+                (0, "failed")
+            }
+            TaskOutcome::Aborted { .. } => {
+                assert!(record.abort_requested);
+                (0, "aborted")
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(ledger.balance(), paid, "{record:?}");
+        outcome
+    }
 }

@@ -164,29 +164,62 @@ fn errors_panics_and_idle_phases_fault_their_task_only() {
 
 #[test]
 fn a_committed_outcome_or_wait_stands_whatever_the_handler_does_next() {
+    // A panic here would be one more error that changes nothing, so what is refused is judged outside.
+    let late: Rc<RefCell<Vec<TaskFault>>> = Rc::default();
+    let (ended, waiting) = (Rc::clone(&late), Rc::clone(&late));
     let probe = Probe::new()
-        .phase("ends", |_, runtime: Rt| async move {
-            runtime.finish(Outcome::Completed(json!(1))).await?;
-            let late = runtime.advance(json!({ "phase": "late" })).await;
-            assert!(matches!(late, Err(TaskFault::NotRunning(_))), "{late:?}");
-            Err(TaskFault::Failed("too late".into()))
+        .phase("ends", move |_, runtime: Rt| {
+            let refused = Rc::clone(&ended);
+            async move {
+                runtime.finish(Outcome::Completed(json!(1))).await?;
+                let late = runtime.advance(json!({ "phase": "late" })).await;
+                refused.borrow_mut().extend(late.err());
+                Err(TaskFault::Failed("too late".into()))
+            }
         })
-        .phase("waits", |_, runtime: Rt| async move {
-            let wait = Next::Wait {
-                checkpoint: json!({ "phase": "first" }),
-                on: Vec::new(),
-                policy: JoinPolicy::AllSettled,
-                until: None,
-            };
-            runtime.commit(async move |_, _| Ok(Some(wait))).await?;
-            Err(TaskFault::Failed("too late".into()))
+        .phase("waits", move |_, runtime: Rt| {
+            let refused = Rc::clone(&waiting);
+            async move {
+                let wait = Next::Wait {
+                    checkpoint: json!({ "phase": "first" }),
+                    on: Vec::new(),
+                    policy: JoinPolicy::AllSettled,
+                    until: None,
+                };
+                runtime.commit(async move |_, _| Ok(Some(wait))).await?;
+                let late = runtime.advance(json!({ "phase": "late" })).await;
+                refused.borrow_mut().extend(late.err());
+                Err(TaskFault::Failed("too late".into()))
+            }
         })
         .phase("first", done);
     let mut bench = Bench::new(probe);
     for phase in ["ends", "waits"] {
         let id = bench.create(json!({ "start": { "phase": phase } }));
         assert_eq!(outcome_name(&bench.outcome(id)), "completed", "{phase}");
+        bench.settle();
+        let refused = late.take();
+        assert!(
+            matches!(refused[..], [TaskFault::NotRunning(task)] if task == id),
+            "{phase}: {refused:?}"
+        );
     }
+}
+
+#[test]
+fn an_error_of_any_length_faults_its_task_only() {
+    let probe = Probe::new()
+        .phase("throws", |_, _| async {
+            Err(TaskFault::Failed("€".repeat(6 << 20)))
+        })
+        .phase("first", done);
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "throws" } }));
+    let text = message(&bench.outcome(id));
+    assert!(text.len() <= limits::FAULT_TEXT_BYTES && text.len() > limits::FAULT_TEXT_BYTES - 3);
+    assert!(text.chars().all(|letter| letter == '€'));
+    let neighbour = bench.create(json!({}));
+    assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
 }
 
 #[test]

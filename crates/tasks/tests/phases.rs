@@ -162,6 +162,56 @@ fn errors_panics_and_idle_phases_fault_their_task_only() {
     assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
 }
 
+/// Cannot be read back.
+#[derive(serde::Serialize)]
+struct Fuse;
+
+impl tidehold_delta::FromJson for Fuse {
+    fn from_json(_: &Json) -> Result<Self, tidehold_delta::ConvertError> {
+        panic!("burnt")
+    }
+}
+
+/// Its input panics whenever somebody reads it.
+struct Bomb;
+
+impl Task for Bomb {
+    const NAME: &'static str = "bomb";
+    const VERSION: u32 = 1;
+    type Input = Fuse;
+    type Checkpoint = Json;
+    type Outcome = Json;
+
+    fn initial(&self, _: &Fuse) -> Json {
+        json!({ "phase": "first" })
+    }
+
+    fn wake(&self, _: &Json) -> Wake {
+        Wake::Now
+    }
+
+    async fn run(&self, _: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
+        runtime.finish(Outcome::Completed(json!(null))).await
+    }
+
+    async fn abort(&self, _: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
+        runtime.finish(Outcome::aborted()).await
+    }
+}
+
+#[test]
+fn a_definition_that_panics_while_it_reads_faults_its_task_only() {
+    let mut bench = Bench::new(Probe::new().phase("first", done));
+    bench.registry.install(Rc::new(Bomb));
+    let id = bench.commit(async |tx| {
+        let options = TaskOptions::in_conversation(ROOT);
+        Ok(create(&tx, &Bomb, &Fuse, options).await?.id())
+    });
+    let neighbour = bench.create(json!({}));
+    assert_eq!(message(&bench.outcome(id)), "burnt");
+    assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
+}
+
 #[test]
 fn a_committed_outcome_or_wait_stands_whatever_the_handler_does_next() {
     // A panic here would be one more error that changes nothing, so what is refused is judged outside.

@@ -5,8 +5,8 @@ use tidehold_session::ids::TaskId;
 use tidehold_session::signal::AbortReason;
 use tidehold_session::{Rejection, SessionError};
 
-/// Error of a runtime operation. Returned from a phase, anything but [`TaskFault::Ended`] is an uncaught error: the
-/// task ends `faulted` with its text, unless an abort mark, a committed outcome or a closing session came first.
+/// Error of a runtime operation. Returned from a phase, each is an uncaught error: the task ends `faulted` with its text,
+/// unless an abort mark, a committed outcome or a closing session came first.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TaskFault {
     /// The invocation is over; what it left behind cannot do anything any more.

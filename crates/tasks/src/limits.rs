@@ -21,3 +21,7 @@ pub const MAX_OWNER_DEPTH: usize = 4_096;
 
 /// Remembered ended tasks and conversations beyond what live tasks need, before they are forgotten.
 pub const EDGE_SLACK: usize = 256;
+
+/// Bytes of the text of a fault, which task code may make of any length; the rest is cut off. A text beyond what a commit may
+/// write would otherwise end the session instead of the task, and again at every open.
+pub const FAULT_TEXT_BYTES: usize = 64 * 1024;

@@ -181,7 +181,7 @@ fn work_admitted_after_a_restart_below_a_held_failure_is_aborted() {
 
 #[test]
 fn idle_after_a_restart_counts_held_owners_and_what_is_below_them() {
-    let probe = worker().phase("holds", |_, runtime: Rt| async move {
+    let probe = parenting(worker()).phase("holds", |_, runtime: Rt| async move {
         runtime
             .commit(async |tx, record| {
                 let owned = tx
@@ -204,16 +204,23 @@ fn idle_after_a_restart_counts_held_owners_and_what_is_below_them() {
             .await
     });
     let mut bench = Bench::new(probe.phase("ends", done));
-    let owner = bench.create(json!({ "start": { "phase": "holds" } }));
+    let owner = bench.create(parent(
+        json!("ends"),
+        vec![json!({ "start": { "phase": "holds" } })],
+    ));
     bench.settle();
-    assert_eq!(bench.status(owner), "completing");
+    let middle = bench.scheduler.inspect()[1].record.id;
+    let held = [owner, middle];
+    assert_eq!(held.map(|id| bench.status(id)), ["completing", "completing"]);
     let mut bench = bench.restart();
     let scheduler = bench.scheduler.clone();
     bench
         .run(async move { scheduler.wait_for_idle(None).await })
         .unwrap();
     assert_eq!(bench.now(), START + 80);
-    assert_eq!(outcome_name(&bench.outcome(owner)), "completed");
+    for id in held {
+        assert_eq!(outcome_name(&bench.outcome(id)), "completed");
+    }
     assert_eq!(bench.scheduler.live_tasks(ROOT).len(), 0);
     assert_eq!(bench.scheduler.inspect().len(), 1, "the background task goes on");
 }

@@ -162,31 +162,114 @@ fn errors_panics_and_idle_phases_fault_their_task_only() {
     assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
 }
 
+/// Cannot be read back.
+#[derive(serde::Serialize)]
+struct Fuse;
+
+impl tidehold_delta::FromJson for Fuse {
+    fn from_json(_: &Json) -> Result<Self, tidehold_delta::ConvertError> {
+        panic!("burnt")
+    }
+}
+
+/// Its input panics whenever somebody reads it.
+struct Bomb;
+
+impl Task for Bomb {
+    const NAME: &'static str = "bomb";
+    const VERSION: u32 = 1;
+    type Input = Fuse;
+    type Checkpoint = Json;
+    type Outcome = Json;
+
+    fn initial(&self, _: &Fuse) -> Json {
+        json!({ "phase": "first" })
+    }
+
+    fn wake(&self, _: &Json) -> Wake {
+        Wake::Now
+    }
+
+    async fn run(&self, _: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
+        runtime.finish(Outcome::Completed(json!(null))).await
+    }
+
+    async fn abort(&self, _: Running<Self>, runtime: Runtime<Self>) -> Result<(), TaskFault> {
+        runtime.finish(Outcome::aborted()).await
+    }
+}
+
+#[test]
+fn a_definition_that_panics_while_it_reads_faults_its_task_only() {
+    let mut bench = Bench::new(Probe::new().phase("first", done));
+    bench.registry.install(Rc::new(Bomb));
+    let id = bench.commit(async |tx| {
+        let options = TaskOptions::in_conversation(ROOT);
+        Ok(create(&tx, &Bomb, &Fuse, options).await?.id())
+    });
+    let neighbour = bench.create(json!({}));
+    assert_eq!(message(&bench.outcome(id)), "burnt");
+    assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
+}
+
 #[test]
 fn a_committed_outcome_or_wait_stands_whatever_the_handler_does_next() {
+    // A panic here would be one more error that changes nothing, so what is refused is judged outside.
+    let late: Rc<RefCell<Vec<TaskFault>>> = Rc::default();
+    let (ended, waiting) = (Rc::clone(&late), Rc::clone(&late));
     let probe = Probe::new()
-        .phase("ends", |_, runtime: Rt| async move {
-            runtime.finish(Outcome::Completed(json!(1))).await?;
-            let late = runtime.advance(json!({ "phase": "late" })).await;
-            assert!(matches!(late, Err(TaskFault::NotRunning(_))), "{late:?}");
-            Err(TaskFault::Failed("too late".into()))
+        .phase("ends", move |_, runtime: Rt| {
+            let refused = Rc::clone(&ended);
+            async move {
+                runtime.finish(Outcome::Completed(json!(1))).await?;
+                let late = runtime.advance(json!({ "phase": "late" })).await;
+                refused.borrow_mut().extend(late.err());
+                Err(TaskFault::Failed("too late".into()))
+            }
         })
-        .phase("waits", |_, runtime: Rt| async move {
-            let wait = Next::Wait {
-                checkpoint: json!({ "phase": "first" }),
-                on: Vec::new(),
-                policy: JoinPolicy::AllSettled,
-                until: None,
-            };
-            runtime.commit(async move |_, _| Ok(Some(wait))).await?;
-            Err(TaskFault::Failed("too late".into()))
+        .phase("waits", move |_, runtime: Rt| {
+            let refused = Rc::clone(&waiting);
+            async move {
+                let wait = Next::Wait {
+                    checkpoint: json!({ "phase": "first" }),
+                    on: Vec::new(),
+                    policy: JoinPolicy::AllSettled,
+                    until: None,
+                };
+                runtime.commit(async move |_, _| Ok(Some(wait))).await?;
+                let late = runtime.advance(json!({ "phase": "late" })).await;
+                refused.borrow_mut().extend(late.err());
+                Err(TaskFault::Failed("too late".into()))
+            }
         })
         .phase("first", done);
     let mut bench = Bench::new(probe);
     for phase in ["ends", "waits"] {
         let id = bench.create(json!({ "start": { "phase": phase } }));
         assert_eq!(outcome_name(&bench.outcome(id)), "completed", "{phase}");
+        bench.settle();
+        let refused = late.take();
+        assert!(
+            matches!(refused[..], [TaskFault::NotRunning(task)] if task == id),
+            "{phase}: {refused:?}"
+        );
     }
+}
+
+#[test]
+fn an_error_of_any_length_faults_its_task_only() {
+    let probe = Probe::new()
+        .phase("throws", |_, _| async {
+            Err(TaskFault::Failed("€".repeat(6 << 20)))
+        })
+        .phase("first", done);
+    let mut bench = Bench::new(probe);
+    let id = bench.create(json!({ "start": { "phase": "throws" } }));
+    let text = message(&bench.outcome(id));
+    assert!(text.len() <= limits::FAULT_TEXT_BYTES && text.len() > limits::FAULT_TEXT_BYTES - 3);
+    assert!(text.chars().all(|letter| letter == '€'));
+    let neighbour = bench.create(json!({}));
+    assert_eq!(outcome_name(&bench.outcome(neighbour)), "completed");
 }
 
 #[test]

@@ -208,6 +208,25 @@ fn a_call_schedules_at_once_and_forgives() {
 }
 
 #[test]
+fn a_call_forgives_also_when_all_there_is_to_do_is_to_end_what_is_held() {
+    let mut bench = Bench::new(parenting(worker()).phase("ends", done));
+    let owner = bench.create(parent(json!("ends"), vec![json!({ "until": (START + 10) })]));
+    bench.settle();
+    // The child's end is stored, its owner's is not.
+    bench.storage.allow_commits(Some(1), CommitFault::Before);
+    bench.runtime.advance(10);
+    for _ in 0..3 {
+        bench = reopen(bench);
+    }
+    assert_eq!(bench.status(owner), "completing");
+    assert_eq!(bench.scheduler.opens_without_progress(), 3);
+    bench.scheduler.resume_by_call();
+    bench.settle();
+    assert_eq!(bench.status(owner), "terminal");
+    assert_eq!(bench.scheduler.opens_without_progress(), 0);
+}
+
+#[test]
 fn ten_resets_within_one_phase_consume_no_attempt_and_strand_nothing() {
     let waits: Rc<RefCell<Option<futures::channel::oneshot::Receiver<()>>>> = Rc::default();
     let gate = Rc::clone(&waits);

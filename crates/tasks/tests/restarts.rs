@@ -145,6 +145,47 @@ fn a_request_of_the_same_pass_beats_the_restart() {
 }
 
 #[test]
+fn a_lost_join_of_the_same_pass_beats_the_restart() {
+    let probe = abandoning()
+        .phase("joins", |_, runtime: Rt| async move {
+            runtime
+                .commit(async |tx, record| {
+                    let child = TaskOptions::owned_by(record.id);
+                    let fails = json!({ "start": { "phase": "fails" } });
+                    let fails = create(&tx, &Probe::<Plain>::new(), &fails, child).await?;
+                    let pointless = child.abandon_on_restart();
+                    let pointless = create(&tx, &Probe::<Plain>::new(), &json!({}), pointless).await?;
+                    let on = [fails, pointless];
+                    let joined = json!({ "phase": "joined" });
+                    Ok(Some(Next::join(joined, JoinPolicy::FailFast, on)))
+                })
+                .await
+        })
+        .phase("fails", |_, runtime: Rt| async move {
+            runtime.sleep(START + 10).await?;
+            runtime.finish(Outcome::failed("no")).await
+        })
+        .phase("joined", done);
+    let mut bench = Bench::new(probe);
+    let owner = bench.create(json!({ "start": { "phase": "joins" } }));
+    bench.settle();
+    assert_eq!(bench.status(owner), "waiting");
+    // The failure is stored, the marks that follow from it are not.
+    bench
+        .storage
+        .allow_commits(Some(1), tidehold_storage::fault::CommitFault::Before);
+    bench.runtime.advance(10);
+    assert!(bench.session.health().is_err());
+    let mut bench = bench.restart();
+    let live = bench.scheduler.live_tasks(ROOT);
+    assert_eq!((live.len(), live[0].id), (2, owner));
+    let pointless = &live[1];
+    assert!(pointless.abandon_on_restart && !pointless.abort_requested);
+    assert_eq!(reason(&mut bench, pointless.id), "request");
+    assert_eq!(outcome_name(&bench.outcome(owner)), "completed");
+}
+
+#[test]
 fn a_request_far_above_replaces_the_restart_marks_below() {
     // The leaf's kind is gone, so its restart mark waits for the definition, and everything above waits for the leaf.
     let mut bench = Bench::new(abandoning());

@@ -33,10 +33,12 @@ pub enum Readiness {
 
 /// Everything the next reservation commit does, in id order.
 pub fn reserve(state: &State, now: Millis) -> Vec<Reservation> {
-    let ready = state
-        .agenda
-        .tasks(Due::Reserve)
-        .chain(state.agenda.starts_by(now));
+    let by = if broken(Sabotage::EarlyWake) {
+        Millis::MAX
+    } else {
+        now
+    };
+    let ready = state.agenda.tasks(Due::Reserve).chain(state.agenda.starts_by(by));
     let ready = ascending(ready.map(|id| id.0)).into_iter().map(TaskId);
     let reservation = |id: TaskId| match state.task(id)?.standing {
         Standing::Reserve(reservation) | Standing::ReserveAt(_, reservation) => Some(reservation),
@@ -52,7 +54,7 @@ pub fn readiness(task: &LiveTask) -> Readiness {
         TaskState::Pending { .. } | TaskState::Running { .. } => match task.wake {
             None | Some(Wake::Now) => Readiness::Ready,
             _ if unanswered(&task.record) > 0 => Readiness::Ready,
-            Some(Wake::At(at)) => until(at),
+            Some(Wake::At(at)) => Readiness::Until(at),
             // A task that never ran has not reached the outside yet: only a recovered one is parked.
             Some(Wake::External) if task.recovered && task.record.started_at.is_some() => Readiness::Parked,
             Some(Wake::External) => Readiness::Ready,
@@ -68,15 +70,7 @@ fn waiting_readiness(task: &LiveTask, on: &[TaskId], time: Option<Millis>) -> Re
     if joined || (sleeps && unanswered(&task.record) > 0) {
         return Readiness::Ready;
     }
-    time.map_or(Readiness::Parked, until)
-}
-
-fn until(at: Millis) -> Readiness {
-    if broken(Sabotage::EarlyWake) {
-        Readiness::Ready
-    } else {
-        Readiness::Until(at)
-    }
+    time.map_or(Readiness::Parked, Readiness::Until)
 }
 
 impl Readiness {

@@ -9,10 +9,10 @@ use crate::inspection::BlockedReason;
 use crate::registry::TaskRegistry;
 use crate::task::Wake;
 use std::cmp::Ordering;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use tidehold_delta::{ConvertError, Json};
+use tidehold_delta::ConvertError;
 use tidehold_session::ids::TaskId;
+use tidehold_session::panics::{caught_call, panic_text};
 use tidehold_session::records::{TaskRecord, TaskState};
 
 /// A migration that failed. It is not tried again under the same definition object, also when that was removed meanwhile.
@@ -64,21 +64,23 @@ fn read(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Option<Wake>
         return Ok(None);
     };
     // A running task's input was accepted when it was reserved.
-    if !matches!(record.state, TaskState::Running { .. }) {
-        definition.accepts(&record.input)?;
-    }
-    wake(definition, checkpoint)
+    let reads_input = !matches!(record.state, TaskState::Running { .. });
+    unless_it_panics(|| {
+        if reads_input {
+            definition.accepts(&record.input)?;
+        }
+        definition.wake(checkpoint)
+    })
 }
 
 /// A definition that panics here has no migration.
 fn migrates(definition: &dyn ErasedTask, from_version: u32) -> bool {
-    catch_unwind(AssertUnwindSafe(|| definition.migrates(from_version))).unwrap_or(false)
+    caught_call(|| definition.migrates(from_version)).unwrap_or(false)
 }
 
-/// A `wake` that panics says nothing.
-fn wake(definition: &dyn ErasedTask, checkpoint: &Json) -> Result<Option<Wake>, ConvertError> {
-    let asked = catch_unwind(AssertUnwindSafe(|| definition.wake(checkpoint)));
-    asked.map_or(Ok(None), |wake| wake.map(Some))
+/// A definition that panics, also while it reads what is stored, says nothing. Its task is tried, and faults there.
+fn unless_it_panics(ask: impl FnOnce() -> Result<Wake, ConvertError>) -> Result<Option<Wake>, ConvertError> {
+    caught_call(ask).map_or(Ok(None), |wake| wake.map(Some))
 }
 
 /// Whether a definition can reserve a task at its next start: of the same version, or of a higher one that migrates (spec
@@ -95,13 +97,13 @@ pub(super) fn can_reserve(definition: &dyn ErasedTask, record: &TaskRecord) -> b
 fn migrated(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Assessment, String> {
     let checkpoint = record.checkpoint().cloned().unwrap_or_default();
     let attempt = || definition.migrate(record.input.clone(), checkpoint, record.version);
-    let Migrated { input, checkpoint } = match catch_unwind(AssertUnwindSafe(attempt)) {
+    let Migrated { input, checkpoint } = match caught_call(attempt) {
         Ok(Some(result)) => result?,
         // It said otherwise before.
         Ok(None) => return Err(format!("version {} is not supported", record.version)),
-        Err(panic) => return Err(tidehold_session::panics::panic_text(panic.as_ref())),
+        Err(panic) => return Err(panic_text(panic.as_ref())),
     };
-    let wake = wake(definition, &checkpoint).unwrap_or(None);
+    let wake = unless_it_panics(|| definition.wake(&checkpoint)).unwrap_or(None);
     let version = definition.version();
     let fit = Fit::Migrated {
         version,

@@ -6,6 +6,7 @@ use super::invocation::Invocation;
 use crate::core::finish::ending;
 use crate::core::state::{Mode, Stage};
 use crate::core::step::{Returned, Surroundings, Verdict, step};
+use crate::limits::FAULT_TEXT_BYTES;
 use crate::runtime::Access;
 use std::rc::Rc;
 use tidehold_delta::Text;
@@ -135,7 +136,7 @@ impl Inner {
     async fn stage_fault(&self, tx: &Tx, record: &TaskRecord, message: Text) -> Result<(), SessionError> {
         let outcome = TaskOutcome::Faulted {
             error: TaskOutcomeError {
-                message,
+                message: shortened(message),
                 detail: None,
             },
         };
@@ -185,5 +186,12 @@ impl Inner {
             ));
         }
         false
+    }
+}
+
+fn shortened(text: Text) -> Text {
+    match text.get(..text.floor_char_boundary(FAULT_TEXT_BYTES)) {
+        Some(start) if start.len() < text.len() => start.into(),
+        _ => text,
     }
 }

@@ -52,11 +52,13 @@ impl Inner {
         }
         self.load().await?;
         let actions = reconcile(&self.state.borrow());
-        if !actions.is_empty() {
-            return self.perform_reconcile(tx, actions).await;
+        if actions.is_empty() {
+            let reservations = self.decide_reservations();
+            self.perform_reservations(tx, reservations).await?;
+        } else {
+            self.perform_reconcile(tx, actions).await?;
         }
-        let reservations = self.decide_reservations();
-        self.perform_reservations(tx, reservations).await?;
+        // Whatever it did: this may be the last pass for long.
         let opens = self.state.borrow().opens;
         if self.forgiven.get() && opens > 0 {
             recovery::write(tx, 0).await?;

@@ -126,6 +126,8 @@ pub enum Rejection {
     TaskFinished(TaskId),
     #[error("the batch has {bytes} encoded bytes, the limit is {limit}")]
     BatchTooLarge { bytes: usize, limit: usize },
+    #[error("the task's record has {bytes} encoded bytes, the limit is {limit}")]
+    TaskTooLarge { bytes: usize, limit: usize },
     #[error("{0}")]
     Other(String),
 }

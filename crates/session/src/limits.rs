@@ -4,6 +4,11 @@
 /// 128 MB are for every session of the isolate.
 pub const MAX_BATCH_BYTES: usize = 16 * 1024 * 1024;
 
+/// Encoded bytes of one task record that its creator or its own code may store: what is left of a batch is for what the
+/// scheduler must always be able to add to it (a mark, a poke, a fault's text, its own document), or the session could not be
+/// opened any more.
+pub const MAX_TASK_BYTES: usize = MAX_BATCH_BYTES - 1024 * 1024;
+
 /// Page size of the kernel's own scans: large enough that recovery of ordinary sessions is one page, small enough
 /// that a page of large records stays bounded.
 pub const SCAN_PAGE: usize = 256;

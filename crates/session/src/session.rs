@@ -95,9 +95,30 @@ pub(crate) struct Inner {
     under_way: Rc<UnderWay>,
     /// Set when the storage is closed.
     ended: Latch<Ended>,
+    /// Upgrades while a scheduler runs the tasks of this session.
+    scheduling: RefCell<Weak<()>>,
 }
 
+/// The right to run the tasks of a session, while it is held.
+pub struct SchedulingClaim(#[allow(dead_code, reason = "held, not read")] Rc<()>);
+
 impl Session {
+    /// Takes the right to run this session's tasks: two schedulers would start every task twice.
+    ///
+    /// # Errors
+    /// [`SessionError::Request`] while another one has it.
+    pub fn claim_scheduling(&self) -> Result<SchedulingClaim, SessionError> {
+        let mut held = self.0.scheduling.borrow_mut();
+        if held.strong_count() > 0 {
+            return Err(SessionError::Request(
+                "the session has a scheduler already".to_owned(),
+            ));
+        }
+        let claim = Rc::new(());
+        *held = Rc::downgrade(&claim);
+        Ok(SchedulingClaim(claim))
+    }
+
     /// Binds a session to its storage. Reads nothing and writes nothing.
     pub fn open(storage: Rc<dyn Storage>, host: Rc<dyn Host>, options: SessionOptions) -> Self {
         let inner = Rc::new(Inner {
@@ -114,6 +135,7 @@ impl Session {
             observers: OnceCell::new(),
             under_way: Rc::default(),
             ended: Latch::default(),
+            scheduling: RefCell::default(),
         });
         let _set_once = inner.me.set(Rc::downgrade(&inner));
         Self(inner)

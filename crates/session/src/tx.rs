@@ -7,7 +7,7 @@ pub mod assembly;
 mod create;
 pub(crate) mod documents;
 mod forks;
-mod payloads;
+pub mod payloads;
 mod reads;
 mod submissions;
 

@@ -192,6 +192,10 @@ impl<A: App> Frame<A> {
         let session = self.0.slot.close(life);
         life.end(reason);
         crate::platform::guard::discard(session);
+        // What it had stored may have no wake yet: it may have failed between the two.
+        if reason == EndReason::Failed && self.0.known_alarm.at().is_none() {
+            self.keep_setting_alarm();
+        }
     }
 }
 

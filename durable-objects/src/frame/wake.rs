@@ -82,7 +82,7 @@ impl<A: App> Frame<A> {
 
     /// While the platform refuses the alarm nothing may begin that would then have no wake. The handler fails, which is
     /// answered with six retries; this goes on beside them until somebody has set an alarm.
-    fn keep_setting_alarm(&self) {
+    pub(super) fn keep_setting_alarm(&self) {
         if self.0.sets_alarm.replace(true) {
             return;
         }

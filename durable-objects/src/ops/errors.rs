@@ -35,7 +35,7 @@ fn session_error(error: &SessionError) -> OperationError {
         }
         // The scans behind the routes are given ids that exist, so what is left to be invalid is the cursor.
         SessionError::Request(_) => OperationError::new(Code::CursorInvalid, message),
-        SessionError::Rejected(Rejection::BatchTooLarge { .. }) => {
+        SessionError::Rejected(Rejection::BatchTooLarge { .. } | Rejection::TaskTooLarge { .. }) => {
             OperationError::arguments(vec![PathProblem {
                 path: String::new(),
                 message,

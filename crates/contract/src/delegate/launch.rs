@@ -137,9 +137,9 @@ fn refusal(error: HarnessError, parent: ConversationId) -> Stop {
             "The session closed before the run was registered.",
         )
         .into(),
-        HarnessError::Session(SessionError::Rejected(Rejection::BatchTooLarge { .. })) => {
-            Refusal::new(Code::RequestInvalid, "The prompt is too large.").into()
-        }
+        HarnessError::Session(SessionError::Rejected(
+            Rejection::BatchTooLarge { .. } | Rejection::TaskTooLarge { .. },
+        )) => Refusal::new(Code::RequestInvalid, "The prompt is too large.").into(),
         HarnessError::Invalid { path, message } => {
             Refusal::new(Code::RequestInvalid, format!("{path}: {message}")).into()
         }

@@ -187,6 +187,7 @@ impl Tx {
                 memos: Object::new(),
             };
             payloads::check_task(&record)?;
+            payloads::check_task_size(&record)?;
             let mut state = self.0.state.borrow_mut();
             if let Some(owner) = owner {
                 state.new_owners.push(OwnerClaim {
@@ -217,7 +218,10 @@ impl Tx {
         let mut state = self.0.state.borrow_mut();
         match state.tasks.get_mut(&id) {
             Some(TaskCandidate { before: None, after }) => {
-                after.state = TaskState::Pending { checkpoint };
+                let mut changed = after.clone();
+                changed.state = TaskState::Pending { checkpoint };
+                payloads::check_task_size(&changed)?;
+                *after = changed;
                 Ok(())
             }
             Some(_) | None => Err(Rejection::MissingTask(id).into()),

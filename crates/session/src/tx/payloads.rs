@@ -2,10 +2,12 @@
 //! become a failure of the session (spec 10.1). Constant time for values that never held what is refused.
 
 use crate::error::Rejection;
+use crate::limits::MAX_TASK_BYTES;
 use crate::records::{
     ContextEditAction, EntryDraft, InputStatus, SubmissionState, TaskOutcome, TaskOutcomeError, TaskRecord,
     TaskState, WriteStatus,
 };
+use crate::weight;
 use tidehold_delta::{Json, MAX_DEPTH, MAX_SAFE_INTEGER};
 
 /// A payload at a place of its record that has `above` containers around it: the stored record is what must stay within the
@@ -62,6 +64,19 @@ pub(super) fn check_task(record: &TaskRecord) -> Result<(), Rejection> {
                 .try_for_each(|number| check_number("a task's wait", number))
         }
         TaskState::Completing { outcome } | TaskState::Terminal { outcome } => check_outcome(outcome),
+    }
+}
+
+/// Refuses a record that leaves the scheduler no room in a batch, see [`MAX_TASK_BYTES`]. For those who write a task for its
+/// creator or its own code; what the scheduler adds later is not judged again.
+pub fn check_task_size(record: &TaskRecord) -> Result<(), Rejection> {
+    let bytes = weight::of_task(record);
+    match bytes <= MAX_TASK_BYTES {
+        true => Ok(()),
+        false => Err(Rejection::TaskTooLarge {
+            bytes,
+            limit: MAX_TASK_BYTES,
+        }),
     }
 }
 

@@ -38,17 +38,26 @@ pub fn check(
 /// known where it stands and what is below it may be much; breadth first, so that the first target met is the nearest, and
 /// each task is visited once.
 fn cycle(state: &State, candidate: View<'_>, id: TaskId, on: &[TaskId]) -> Option<Vec<TaskId>> {
+    if on.is_empty() {
+        return None;
+    }
     let targets = ascending(on.iter().map(|id| id.0));
     // From each visited task the next one towards `id`.
     let mut towards: IdMap<u64, u64> = IdMap::default();
     towards.insert(id.0, id.0);
+    // Tasks above which everything is visited: an owner's own owners are those of what it owns.
+    let mut climbed: IdMap<u64, ()> = IdMap::default();
     let mut open = VecDeque::from([id]);
     while let Some(task) = open.pop_front() {
         if targets.binary_search(&task.0).is_ok() {
             return Some(path(&towards, id, task));
         }
-        let waiting = state.waits.under(task.0).map(TaskId);
-        for from in candidate.ordinary_owners(task).chain(waiting) {
+        let mut next: Vec<TaskId> = state.waits.under(task.0).map(TaskId).collect();
+        if climbed.insert(task.0, ()).is_none() {
+            let owners = candidate.ordinary_owners(task);
+            next.extend(owners.take_while(|owner| climbed.insert(owner.0, ()).is_none()));
+        }
+        for from in next {
             if candidate.is_live(from) && !towards.contains_key(&from.0) {
                 towards.insert(from.0, task.0);
                 open.push_back(from);

@@ -14,6 +14,7 @@ use tidehold_delta::ConvertError;
 use tidehold_session::ids::TaskId;
 use tidehold_session::panics::{caught_call, panic_text};
 use tidehold_session::records::{TaskRecord, TaskState};
+use tidehold_session::tx::payloads::check_task_size;
 
 /// A migration that failed. It is not tried again under the same definition object, also when that was removed meanwhile.
 pub(super) struct FailedMigration {
@@ -103,6 +104,12 @@ fn migrated(definition: &dyn ErasedTask, record: &TaskRecord) -> Result<Assessme
         Ok(None) => return Err(format!("version {} is not supported", record.version)),
         Err(panic) => return Err(panic_text(panic.as_ref())),
     };
+    let mut yielded = record.clone();
+    yielded.input = input.clone();
+    yielded.state = TaskState::Running {
+        checkpoint: checkpoint.clone(),
+    };
+    check_task_size(&yielded).map_err(|error| error.to_string())?;
     let wake = unless_it_panics(|| definition.wake(&checkpoint)).unwrap_or(None);
     let version = definition.version();
     let fit = Fit::Migrated {

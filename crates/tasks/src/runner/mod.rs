@@ -27,6 +27,7 @@ use std::rc::Rc;
 use tidehold_session::host::Millis;
 use tidehold_session::ids::TaskId;
 use tidehold_session::panics::report;
+use tidehold_session::session::SchedulingClaim;
 use tidehold_session::{Session, Subscription};
 
 pub(crate) use abort::MarkStrength;
@@ -54,6 +55,7 @@ pub(crate) struct Inner {
     due: Cell<Due>,
     timer: RefCell<Option<Timer>>,
     subscriptions: RefCell<Vec<Subscription>>,
+    _claim: SchedulingClaim,
 }
 
 impl Inner {

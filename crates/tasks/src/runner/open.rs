@@ -40,6 +40,7 @@ impl Inner {
             due: Cell::default(),
             timer: RefCell::default(),
             subscriptions: RefCell::default(),
+            _claim: session.claim_scheduling()?,
         });
         inner.subscribe();
         let opened = Rc::clone(&inner);

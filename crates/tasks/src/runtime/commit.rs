@@ -17,6 +17,7 @@ use tidehold_delta::{ConvertError, FromJson, Json, Text};
 use tidehold_session::Tx;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{JoinPolicy, TaskOutcome, TaskRecord, TaskState};
+use tidehold_session::tx::payloads::check_task_size;
 
 /// A [`Next`] without its types: the state it asks for; an outcome may still be held.
 pub(super) fn erase<C: Serialize, R: Serialize>(next: Next<C, R>) -> Result<TaskState, ConvertError> {
@@ -107,7 +108,9 @@ impl Access {
         // The callback may have poked or marked this very task.
         let mut record = as_staged(&tx.staged(), record);
         answer(&mut record, self.invocation.seen_pokes.get());
-        tx.stage_task(TaskRecord { state, ..record }).await?;
+        let record = TaskRecord { state, ..record };
+        check_task_size(&record)?;
+        tx.stage_task(record).await?;
         self.progressed(tx).await
     }
 
@@ -192,6 +195,7 @@ impl<T: Task> Runtime<T> {
                 }
                 let mut record = record.as_ref().clone();
                 record.memos.insert(name, candidate.clone());
+                check_task_size(&record)?;
                 tx.stage_task(record).await?;
                 Ok(candidate)
             })

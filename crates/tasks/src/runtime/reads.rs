@@ -30,6 +30,7 @@ impl<T: Task> Runtime<T> {
     /// # Errors
     /// [`TaskFault::NotTerminal`] for a task that is live, also while it holds its outcome.
     pub async fn outcomes<I: TaskReference>(&self, ids: &[I]) -> Result<Vec<I::Outcome>, TaskFault> {
+        self.access.check()?;
         let mut outcomes = Vec::with_capacity(ids.len());
         for id in ids.iter().map(|id| id.task_id()) {
             let record = self.get_task(id).await?.ok_or(Rejection::MissingTask(id))?;

@@ -2,7 +2,7 @@
 
 use super::{Runtime, SettledTask};
 use crate::core::state::{pokes, unanswered};
-use crate::fault::TaskFault;
+use crate::fault::{TaskFault, WaitRejection};
 use crate::runner::MarkStrength;
 use crate::task::Task;
 use crate::typed::TaskReference;
@@ -34,6 +34,11 @@ impl<T: Task> Runtime<T> {
     /// [`TaskFault::Signalled`] once the invocation was told to stop: whoever joins it must not wait for another task.
     pub async fn wait_for_task<I: TaskReference>(&self, id: I) -> Result<SettledTask<I::Outcome>, TaskFault> {
         let id = id.task_id();
+        self.access.check()?;
+        if id == self.task_id() {
+            // It would never end.
+            return Err(WaitRejection::Cycle(vec![id, id]).into());
+        }
         let record = self
             .access
             .unless_signalled(self.access.inner.wait_for_task(id))

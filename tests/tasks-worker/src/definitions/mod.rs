@@ -86,11 +86,6 @@ async fn top<T: Task>(tx: &Tx, definition: &T, input: &Json) -> Result<TaskId, S
     let input = input
         .to_typed()
         .map_err(|error| Rejection::Other(error.to_string()))?;
-    create(
-        tx,
-        definition,
-        &input,
-        TaskOptions::in_conversation(ROOT_CONVERSATION_ID),
-    )
-    .await
+    let options = TaskOptions::in_conversation(ROOT_CONVERSATION_ID);
+    Ok(create(tx, definition, &input, options).await?.id())
 }

@@ -45,7 +45,8 @@ impl Node {
                 };
                 let mut on: Vec<TaskId> = Vec::new();
                 for _ in 0..input.leaves {
-                    on.push(create(&tx, &definition, &leaf, TaskOptions::owned_by(record.id)).await?);
+                    let leaf = create(&tx, &definition, &leaf, TaskOptions::owned_by(record.id)).await?;
+                    on.push(leaf.id());
                 }
                 for below in &input.conversations {
                     let owned = tx

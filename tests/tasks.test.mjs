@@ -153,7 +153,7 @@ async function kills(context) {
   const worked = await eventually(async () => {
     const task = await busy.record(working);
     return task.endedAt && task;
-  }, { every: 200 });
+  }, { timeout: 30_000, every: 200 });
   const { alarmsSet: alarmsOfWork } = await busy.meter();
   await until(start, 23_500);
   const asked = Date.now();

@@ -30,10 +30,9 @@ fn is_too_large(fault: &TaskFault) -> bool {
 /// The largest text that a checkpoint `{ "phase": "second", "text": … }` of such a task may have.
 fn largest(record: &TaskRecord) -> usize {
     let mut filled = record.clone();
-    let state = |text: &str| tidehold_session::records::TaskState::Running {
-        checkpoint: json!({ "phase": "second", "text": text }),
+    filled.state = tidehold_session::records::TaskState::Running {
+        checkpoint: json!({ "phase": "second", "text": "" }),
     };
-    filled.state = state("");
     MAX_TASK_BYTES - tidehold_session::weight::of_task(&filled)
 }
 

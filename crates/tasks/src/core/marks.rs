@@ -16,7 +16,9 @@ pub fn inherited(state: &State, id: TaskId) -> Option<Option<AbortMarkReason>> {
         return None;
     }
     let mut mark = None;
-    for owner in state.forest.view().ordinary_owners(id) {
+    // A background task with an intent of its own is no boundary: a request above it replaces what a restart marked below.
+    let crosses = |owner| state.record(owner).is_some_and(|record| intent(record).is_some());
+    for owner in state.forest.view().owners_across(id, crosses) {
         match state.record(owner).and_then(|record| intent(record)) {
             Some(None) => return Some(None),
             Some(restart) => mark = Some(restart),

@@ -34,11 +34,8 @@ impl State {
         }
         let mut touched = std::mem::take(&mut self.touched.places);
         sweep_found(&self.forest, &found, &mut touched);
-        sweep_intents(
-            &self.forest,
-            std::mem::take(&mut self.touched.intents),
-            &mut touched,
-        );
+        let changed = std::mem::take(&mut self.touched.intents);
+        sweep_intents(self, changed, &mut touched);
         self.touched.calmed.all |= unblocked;
         for place in turned {
             match place.named() {
@@ -93,9 +90,10 @@ fn sweep_found(forest: &Forest, found: &[Place], touched: &mut Vec<Place>) {
     }
 }
 
-/// An intent reaches all ordinary work below and the queues there. Owners come first, and what was met below one of them is
-/// not walked again: a cascade costs the tree it marks, however deep.
-fn sweep_intents(forest: &Forest, changed: Vec<TaskId>, touched: &mut Vec<Place>) {
+/// An intent reaches all ordinary work below and the queues there, also across background tasks that have one of their own.
+/// Owners come first, and what was met below one of them is not walked again: a cascade costs the tree it marks, however deep.
+fn sweep_intents(state: &State, changed: Vec<TaskId>, touched: &mut Vec<Place>) {
+    let forest = &state.forest;
     let mut swept = Index::default();
     for place in ascending(changed.into_iter().map(|id| Place::task(id).number())) {
         if !swept.insert(0, place) {
@@ -103,11 +101,11 @@ fn sweep_intents(forest: &Forest, changed: Vec<TaskId>, touched: &mut Vec<Place>
         }
         let mut below = forest.kept_below(Place::numbered(place));
         while let Some(place) = below.next() {
-            let is_background = match place.named() {
-                Named::Task(task) => forest.is_background(task),
+            let is_boundary = match place.named() {
+                Named::Task(task) => forest.is_background(task) && !state.cancels_below(task),
                 Named::Conversation(_) => false,
             };
-            if is_background || !swept.insert(0, place.number()) {
+            if is_boundary || !swept.insert(0, place.number()) {
                 below.pass_by();
             } else {
                 touched.push(place);

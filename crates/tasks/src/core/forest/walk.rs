@@ -126,24 +126,39 @@ impl<'a> View<'a> {
     /// The tasks whose ordinary owned work contains `id`, nearest first: none for a background task; the walk ends at the
     /// first background owner, which is included.
     pub fn ordinary_owners(self, id: TaskId) -> impl Iterator<Item = TaskId> + 'a {
+        self.owners_across(id, |_| false)
+    }
+
+    /// The same, but the walk goes on above the background owners that `crosses` names.
+    pub fn owners_across(
+        self,
+        id: TaskId,
+        crosses: impl Fn(TaskId) -> bool + 'a,
+    ) -> impl Iterator<Item = TaskId> + 'a {
         let boundary =
             self.node(id).is_none_or(|node| node.background) && !broken(Sabotage::CascadeAcrossBackground);
         let start = if boundary { None } else { Some(self.above(id)) };
-        self.chain(start)
+        self.chain(start, crosses)
     }
 
     /// The tasks whose ordinary traversal reaches the conversation, nearest first.
     pub fn ordinary_owners_of_conversation(self, id: ConversationId) -> impl Iterator<Item = TaskId> + 'a {
-        self.chain(Some(self.above_conversation(id)))
+        self.chain(Some(self.above_conversation(id)), |_| false)
     }
 
-    fn chain(self, start: Option<Above>) -> impl Iterator<Item = TaskId> + 'a {
+    fn chain(
+        self,
+        start: Option<Above>,
+        crosses: impl Fn(TaskId) -> bool + 'a,
+    ) -> impl Iterator<Item = TaskId> + 'a {
         let mut next = start;
         std::iter::from_fn(move || {
             let Some(Above::Task(owner)) = next else {
                 return None;
             };
-            let stop = self.node(owner).is_none_or(|node| node.background);
+            let stop = self
+                .node(owner)
+                .is_none_or(|node| node.background && !crosses(owner));
             next = if stop { None } else { Some(self.above(owner)) };
             Some(owner)
         })

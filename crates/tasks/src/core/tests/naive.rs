@@ -1,6 +1,6 @@
 //! The same decisions as scans over everything: slow, short, and without any memory of what was decided before.
 
-use crate::core::forest::Life;
+use crate::core::forest::{Above, Life};
 use crate::core::marks::{intent, is_news};
 use crate::core::plan::Due;
 use crate::core::reconcile::Reconcile;
@@ -15,6 +15,26 @@ use tidehold_session::records::{AbortMarkReason, JoinPolicy, TaskOutcome, TaskSt
 
 fn owners(state: &State, id: TaskId) -> Vec<TaskId> {
     state.forest.view().ordinary_owners(id).collect()
+}
+
+/// Those, and across background ones with an intent those above them.
+fn cancelling_owners(state: &State, id: TaskId) -> Vec<TaskId> {
+    let mut found = owners(state, id);
+    while let Some(last) = found.last().copied() {
+        let is_background = state.forest.is_background(last);
+        let record = state.tasks.get(&last).map(|task| &task.record);
+        if !is_background || record.is_none_or(|record| intent(record).is_none()) {
+            break;
+        }
+        let Above::Task(above) = state.forest.view().above(last) else {
+            break;
+        };
+        found.push(above);
+        if !state.forest.is_background(above) {
+            found.extend(owners(state, above));
+        }
+    }
+    found
 }
 
 /// Owners of live ordinary work, leaving some tasks out.
@@ -58,7 +78,7 @@ fn withdrawals(state: &State) -> impl Iterator<Item = ConversationId> {
 fn marks(state: &State) -> BTreeMap<TaskId, Option<AbortMarkReason>> {
     let mut marks: BTreeMap<TaskId, Option<AbortMarkReason>> = BTreeMap::new();
     for (id, task) in &state.tasks {
-        let intents = owners(state, *id)
+        let intents = cancelling_owners(state, *id)
             .into_iter()
             .filter_map(|owner| intent(&state.tasks.get(&owner)?.record));
         let mut wanted: Vec<Option<AbortMarkReason>> = intents.collect();

@@ -1,4 +1,4 @@
-use super::world::{completed, failed, id, owned, task, with, world};
+use super::world::{Build, completed, failed, id, owned, task, with, world};
 use crate::core::reconcile::Reconcile::{self, EndAborts, Finalize, Mark, Withdraw};
 use crate::core::reconcile::reconcile;
 use crate::core::scope::Boundaries;
@@ -92,6 +92,23 @@ fn restart_marks_are_inherited_and_replaced_by_requests() {
         task(4).of(3).restart_marked(),
     ];
     check(with(world(), upgraded), [Mark(id(3), None), Mark(id(4), None)]);
+}
+
+#[test]
+fn a_request_replaces_restart_marks_across_a_background_task_with_an_intent_of_its_own() {
+    let tree = |background: Build| {
+        let state = owned(owned(world(), 10, 2), 11, 5);
+        with(
+            state,
+            [task(2).marked(), background, task(6).of(5).restart_marked()],
+        )
+    };
+    check(
+        tree(task(5).at(10).background().restart_marked()),
+        [Mark(id(6), None)],
+    );
+    // Without one it is a boundary.
+    check(tree(task(5).at(10).background()), []);
 }
 
 #[test]

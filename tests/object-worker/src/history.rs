@@ -7,6 +7,7 @@ use tidehold_delta::{Json, json};
 use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::config;
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
+use tidehold_durable_objects::platform::alarm::KnownAlarm;
 use tidehold_durable_objects::platform::life::Life;
 use tidehold_durable_objects::platform::sql::ObjectDriver;
 use tidehold_durable_objects::platform::storage::{ObjectSql, of_state};
@@ -158,6 +159,7 @@ async fn opened(state: &Rc<State>, env: &Env) -> Result<Rc<OpenSession>, Operati
         state: Rc::clone(state),
         env: env.clone(),
         config: Rc::new(config),
+        known_alarm: KnownAlarm::default(),
         life: Life::default(),
         fail: Rc::new(|message| worker::console_error!("session failed: {message}")),
     };

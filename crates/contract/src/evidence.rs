@@ -3,13 +3,13 @@
 use crate::run::{self, Child, RunInput};
 use crate::run_id;
 use crate::standing::{Standing, child_of, of_record};
+use std::collections::HashSet;
 use tidehold_delta::Text;
 use tidehold_harness::Harness;
 use tidehold_session::ids::{ConversationId, TaskId};
 use tidehold_session::records::TaskRecord;
 use tidehold_session::storage::{ConversationQuery, Cursor, Page, ScanOrder, SubmissionQuery, TaskQuery};
 use tidehold_session::{Rejection, SessionError};
-use tidehold_tasks::Set;
 use tidehold_tasks::TaskInspectionState;
 
 /// A run of this session.
@@ -31,8 +31,8 @@ pub(crate) struct Runs<'a> {
 
 /// Live tasks that nothing installed can continue, and their conversations.
 struct Blocked {
-    tasks: Set<TaskId>,
-    conversations: Set<ConversationId>,
+    tasks: HashSet<TaskId>,
+    conversations: HashSet<ConversationId>,
 }
 
 impl<'a> Runs<'a> {

@@ -100,7 +100,10 @@ pub(crate) struct Inner {
 }
 
 /// The right to run the tasks of a session, while it is held.
-pub struct SchedulingClaim(#[allow(dead_code, reason = "held, not read")] Rc<()>);
+#[must_use]
+pub struct SchedulingClaim {
+    _held: Rc<()>,
+}
 
 impl Session {
     /// Takes the right to run this session's tasks: two schedulers would start every task twice.
@@ -116,7 +119,7 @@ impl Session {
         }
         let claim = Rc::new(());
         *held = Rc::downgrade(&claim);
-        Ok(SchedulingClaim(claim))
+        Ok(SchedulingClaim { _held: claim })
     }
 
     /// Binds a session to its storage. Reads nothing and writes nothing.

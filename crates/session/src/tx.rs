@@ -21,6 +21,7 @@ use crate::tx::forks::Forks;
 use litemap::LiteMap;
 use std::cell::RefCell;
 use std::rc::Rc;
+use tidehold_delta::Text;
 
 /// Handle of an open transaction. Valid until its commit callback settles.
 #[derive(Clone)]
@@ -52,6 +53,8 @@ pub(crate) struct TxState {
     pub documents: Vec<(DocumentAddress, OpenDocument)>,
     pub retired: Vec<(DocumentAddress, OpenDocument)>,
     pub forks: Forks,
+    /// The request id last looked up and not found. No other commit comes between, so that its submission need not ask again.
+    pub free_request: Option<(ConversationId, Text)>,
     /// Addresses of copies that were retired before anyone read them.
     pub freed: Vec<DocumentAddress>,
     /// Why nothing of this can be committed, whatever the callback made of it.

@@ -24,7 +24,6 @@ pub mod scheduler;
 pub mod task;
 pub mod typed;
 
-pub use core::set::Set;
 pub use create::{TaskOptions, create, create_task_request};
 pub use fault::TaskFault;
 pub use inspection::{Scheduling, TaskInspection, TaskInspectionState};

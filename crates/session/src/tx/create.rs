@@ -357,9 +357,13 @@ impl Tx {
                 created.conversation_id == conversation && created.request_id.as_ref() == Some(request_id)
             })
         };
+        let was_looked_up = || {
+            let state = self.0.state.borrow();
+            matches!(&state.free_request, Some((of, id)) if *of == conversation && id == request_id)
+        };
         let session = &self.0.session;
         let stored = session.storage.submission_by_request(conversation, request_id);
-        if is_staged() || session.read(stored).await?.is_some() {
+        if is_staged() || (!was_looked_up() && session.read(stored).await?.is_some()) {
             let request_id = request_id.clone();
             return Err(Rejection::RequestIdTaken {
                 conversation,

@@ -83,7 +83,11 @@ impl Tx {
                 .session
                 .storage
                 .submission_by_request(conversation, request_id);
-            self.read("submission_by_request", call).await
+            let found = self.read("submission_by_request", call).await?;
+            if found.is_none() {
+                self.0.state.borrow_mut().free_request = Some((conversation, request_id.into()));
+            }
+            Ok(found)
         })
     }
 

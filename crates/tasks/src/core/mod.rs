@@ -27,7 +27,6 @@ pub mod reconcile;
 pub mod reserve;
 pub(crate) mod sabotage;
 pub mod scope;
-pub mod set;
 pub mod stand;
 pub mod state;
 pub mod step;

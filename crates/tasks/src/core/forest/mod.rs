@@ -198,13 +198,9 @@ impl Forest {
     }
 
     /// How many places are kept.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(in crate::core) fn len(&self) -> usize {
         self.slots.len()
-    }
-
-    /// Whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
     }
 
     /// Everything that is known, in no order.

@@ -18,7 +18,9 @@ use life::{Ground, Life};
 use std::rc::Rc;
 use tidehold_session::ids::TaskId;
 use tidehold_session::records::{TaskOutcome, TaskRecord};
-use tidehold_simulator::{AlarmClock, Campaign, Doom, Random, Tally, Telling, Told, Weather, World};
+use tidehold_simulator::{
+    AlarmClock, Campaign, Doom, Play, Random, Standing, Tally, Telling, Told, Trace, Weather, World,
+};
 use tidehold_storage::MemoryStorage;
 
 const CENTS: u64 = 1_000;
@@ -87,6 +89,56 @@ fn tell(telling: &Telling) -> Told {
     story.end()
 }
 
+impl Play for Story {
+    fn world(&self) -> &World {
+        &self.ground.world
+    }
+
+    fn alarm(&self) -> &AlarmClock {
+        &self.ground.alarm
+    }
+
+    fn trace(&self) -> &Trace {
+        &self.ground.trace
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn is_broken(&self) -> bool {
+        !self.bank.breaches().is_empty()
+    }
+
+    fn standing(&self) -> Standing {
+        self.life().standing()
+    }
+
+    fn stepped(&mut self) {}
+
+    fn rests(&mut self) {}
+
+    /// Memory is lost, at this step; nothing but the alarm opens the session again.
+    fn crash(&mut self) {
+        self.tally.count("crashes");
+        self.ground.trace.line(|| "-- crash".to_owned());
+        let storage = self.life.take().unwrap().end(&self.ground.world);
+        self.ground.alarm.crashed(self.ground.world.now());
+        self.life = Some(Life::cold(storage));
+    }
+
+    fn wake(&mut self) {
+        self.life.as_mut().unwrap().begin(&self.ground, &self.bank);
+    }
+
+    fn handle_alarm(&mut self) {
+        if let Some(scheduler) = self.life().scheduler() {
+            scheduler.on_alarm();
+            self.ground.alarm.handled();
+        }
+    }
+}
+
 impl Story {
     fn event(&mut self) {
         match self.random.below(100) {
@@ -95,7 +147,7 @@ impl Story {
             60..68 => self.call_off(),
             68..76 => {
                 let now = self.ground.world.now();
-                self.ground.world.set_clock(now + self.random.below(30_000));
+                self.jump_to(now + self.random.below(30_000));
             }
             _ => {}
         }
@@ -114,47 +166,6 @@ impl Story {
                 .world
                 .spawn(async move { drop(scheduler.abort_task(id).await) });
         }
-    }
-
-    /// Memory is lost, at this step; nothing but the alarm opens the session again.
-    fn crash(&mut self) {
-        self.tally.count("crashes");
-        self.ground.trace.line(|| "-- crash".to_owned());
-        let storage = self.life.take().unwrap().end(&self.ground.world);
-        self.ground.alarm.crashed(self.ground.world.now());
-        self.life = Some(Life::cold(storage));
-    }
-
-    /// So many steps. When nothing can run time passes, in all as much as there is patience.
-    fn run(&mut self, steps: u64, patience: u64) {
-        let until = self.ground.world.now() + patience;
-        for _ in 0..steps {
-            self.ground.trace.at(self.ground.world.now());
-            if !self.ground.world.step() && !self.pass_time(until) {
-                return;
-            }
-        }
-    }
-
-    /// To the next timer or alarm. `false`: there is none before `until`.
-    fn pass_time(&mut self, until: u64) -> bool {
-        if self.life().is_over() {
-            self.crash();
-        }
-        let Ground { world, alarm, .. } = &self.ground;
-        let due = alarm.at().filter(|_| !alarm.is_ringing());
-        let next = world.next_timer().into_iter().chain(due).min();
-        let Some(at) = next.filter(|at| *at <= until.max(world.now())) else {
-            return false;
-        };
-        world.set_clock(at.max(world.now()));
-        if alarm.ring(world.now()) {
-            self.tally.count("alarms");
-            self.ground.trace.line(|| "-- the alarm rings".to_owned());
-            let (ground, bank) = (&self.ground, &self.bank);
-            self.life.as_mut().unwrap().on_alarm(ground, bank);
-        }
-        true
     }
 
     /// Undisturbed, it ends by the alarm alone; and then nothing is left to wake for.

@@ -1,9 +1,9 @@
 //! One seed's story: calls, time and crashes in any order and at any step, then an undisturbed end.
 
-use crate::life::{Ground, Life, WayIn, survived};
+use crate::life::{Ground, Life, WayIn};
 use crate::model::Model;
 use std::rc::Rc;
-use tidehold_simulator::{AlarmClock, Doom, Random, Tally, Telling, Told, Weather, World};
+use tidehold_simulator::{AlarmClock, Doom, Play, Random, Tally, Telling, Told, Weather, World};
 use tidehold_storage::MemoryStorage;
 
 const START: u64 = 1_000_000;
@@ -64,10 +64,6 @@ pub fn tell(telling: &Telling) -> Told {
 }
 
 impl Story {
-    pub fn is_broken(&self) -> bool {
-        self.ground.model.is_broken()
-    }
-
     fn tells(self) -> Told {
         let (answered, unanswered) = self.ground.model.answers();
         self.tally.add("answers", answered);
@@ -115,27 +111,6 @@ impl Story {
             }
             other => self.object = other,
         }
-    }
-
-    /// Memory is lost, at this step.
-    pub fn crash(&mut self) {
-        let life = match std::mem::replace(&mut self.object, Object::Gone) {
-            Object::Alive(life) => life,
-            cold => {
-                self.object = cold;
-                return;
-            }
-        };
-        self.tally.count("crashes");
-        let Ground {
-            world, model, alarm, ..
-        } = &self.ground;
-        model.trace.line(|| "-- crash".to_owned());
-        let storage = life.end(world);
-        self.unseen |= model.restart(survived(&storage));
-        alarm.crashed(world.now());
-        self.object = Object::Cold(storage);
-        self.check();
     }
 
     pub fn life(&self) -> Option<&Life> {

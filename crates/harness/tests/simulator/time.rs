@@ -1,59 +1,49 @@
 //! Steps, time and the alarm.
 
-use crate::life::{Life, WayIn};
+use crate::life::{Ground, Life, WayIn, survived};
 use crate::story::{Object, Story};
-use tidehold_session::host::Millis;
+use tidehold_simulator::{AlarmClock, Play, Standing, Tally, Trace, World};
 
 /// A story takes some thousands of steps. One that goes on and on makes no progress.
 const MOST_STEPS: u64 = 400_000;
 
-impl Story {
-    /// So many steps. When nothing can run time passes, in all as much as there is patience.
-    pub fn run(&mut self, steps: u64, patience: Millis) {
-        let until = self.ground.world.now() + patience;
-        for _ in 0..steps {
-            if self.is_broken() {
-                return;
-            }
-            if self.step() {
-                continue;
-            }
-            self.rests();
-            if !self.pass_time(until) {
-                return;
-            }
+impl Play for Story {
+    fn world(&self) -> &World {
+        &self.ground.world
+    }
+
+    fn alarm(&self) -> &AlarmClock {
+        &self.ground.alarm
+    }
+
+    fn trace(&self) -> &Trace {
+        &self.ground.model.trace
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn is_broken(&self) -> bool {
+        self.ground.model.is_broken()
+    }
+
+    fn standing(&self) -> Standing {
+        match self.life() {
+            None => Standing::Cold,
+            Some(life) if life.is_over() => Standing::Over,
+            Some(life) if life.is_open() => Standing::Open,
+            Some(_) => Standing::Opening,
         }
     }
 
-    /// Until nothing can run at this instant.
-    pub fn settle(&mut self) {
-        while !self.is_broken() && self.step() {}
-        self.rests();
-    }
-
-    fn step(&mut self) -> bool {
-        let world = &self.ground.world;
-        self.ground.model.trace.at(world.now());
-        let stepped = world.step();
-        if world.steps() > MOST_STEPS {
+    fn stepped(&mut self) {
+        if self.ground.world.steps() > MOST_STEPS {
             self.ground.model.breach("it goes on and on".to_owned());
         }
         self.check();
-        stepped
     }
 
-    /// After each step.
-    pub fn check(&mut self) {
-        if self.life().is_some_and(|life| life.harness().is_some()) {
-            self.unseen = false;
-        }
-        // While the handler of an alarm runs, the platform itself holds the next one.
-        if !self.unseen && !self.ground.alarm.is_handling() {
-            self.ground.model.after_step(self.ground.alarm.at());
-        }
-    }
-
-    /// Nothing can run.
     fn rests(&mut self) {
         let Some(life) = self.life() else { return };
         if life.storage.in_flight() > 0 || !self.ground.world.is_stalled() {
@@ -70,74 +60,60 @@ impl Story {
         }
     }
 
-    /// To the next thing that time brings. `false`: there is none before `until`.
-    pub fn pass_time(&mut self, until: Millis) -> bool {
-        let (now, alarm) = (self.ground.world.now(), self.next_alarm());
-        let timer = self.ground.world.next_timer();
-        let Some(at) = timer
-            .into_iter()
-            .chain(alarm)
-            .min()
-            .filter(|at| *at <= until.max(now))
-        else {
-            return false;
-        };
-        if at > now {
-            self.ground.world.set_clock(at);
-        }
-        self.ring();
-        true
-    }
-
-    fn next_alarm(&self) -> Option<Millis> {
-        let opening = self.life().is_some_and(|life| !life.is_open() && !life.is_over());
-        // One handler at a time; a handler waits for an open under way.
-        self.ground
-            .alarm
-            .at()
-            .filter(|_| !opening && !self.ground.alarm.is_ringing())
-    }
-
-    /// The platform calls the alarm handler when it is time.
-    fn ring(&mut self) {
-        if self.next_alarm().is_none() || !self.ground.alarm.ring(self.ground.world.now()) {
-            return;
-        }
-        self.tally.count("alarms");
-        self.ground.model.trace.line(|| "-- the alarm rings".to_owned());
-        if self.life().is_some_and(Life::is_over) {
-            self.crash();
-            // The handler goes on in the next life.
-            if !self.ground.alarm.ring(Millis::MAX) {
+    /// Memory is lost, at this step.
+    fn crash(&mut self) {
+        let life = match std::mem::replace(&mut self.object, Object::Gone) {
+            Object::Alive(life) => life,
+            cold => {
+                self.object = cold;
                 return;
             }
+        };
+        self.tally.count("crashes");
+        let Ground {
+            world, model, alarm, ..
+        } = &self.ground;
+        model.trace.line(|| "-- crash".to_owned());
+        let storage = life.end(world);
+        self.unseen |= model.restart(survived(&storage));
+        alarm.crashed(world.now());
+        self.object = Object::Cold(storage);
+        self.check();
+    }
+
+    fn wake(&mut self) {
+        self.begin(WayIn::Alarm);
+    }
+
+    fn handle_alarm(&mut self) {
+        if let Some(harness) = self.life().and_then(Life::harness) {
+            harness.scheduler().on_alarm();
+            self.ground.alarm.handled();
+            self.ground.model.touch();
+            self.check();
         }
-        match (&self.object, self.life().and_then(Life::harness)) {
-            (Object::Cold(_), _) => self.begin(WayIn::Alarm),
-            (_, Some(harness)) => {
-                harness.scheduler().on_alarm();
-                self.ground.alarm.handled();
-                self.ground.model.touch();
-                self.check();
-            }
-            _ => {}
+    }
+}
+
+impl Story {
+    /// After each step.
+    pub fn check(&mut self) {
+        if self.standing() == Standing::Open {
+            self.unseen = false;
+        }
+        // While the handler of an alarm runs, the platform itself holds the next one.
+        if !self.unseen && !self.ground.alarm.is_handling() {
+            self.ground.model.after_step(self.ground.alarm.at());
         }
     }
 
     /// The wall clock is set, ahead or a little back.
     pub fn jump(&mut self) {
-        self.tally.count("jumps");
         let now = self.ground.world.now();
-        let to = if self.random.percent(30) {
+        self.jump_to(if self.random.percent(30) {
             now.saturating_sub(self.random.below(2_000))
         } else {
             now + self.random.below(30_000)
-        };
-        self.ground
-            .model
-            .trace
-            .line(|| format!("-- the clock jumps to {to}"));
-        self.ground.world.set_clock(to);
-        self.ring();
+        });
     }
 }

@@ -4,10 +4,10 @@ mod calls;
 mod end;
 mod time;
 
-use super::life::{Deployed, Ground, LATEST, Life, install, survived};
+use super::life::{Deployed, Ground, LATEST, Life, install};
 use super::model::{Model, WayIn};
 use std::rc::Rc;
-use tidehold_simulator::{AlarmClock, Doom, Random, Tally, Telling, Told, Weather, World};
+use tidehold_simulator::{AlarmClock, Doom, Play, Random, Tally, Telling, Told, Weather, World};
 use tidehold_storage::MemoryStorage;
 
 /// When stories begin.
@@ -85,10 +85,6 @@ impl Story {
         }
     }
 
-    fn is_broken(&self) -> bool {
-        self.ground.model.is_broken()
-    }
-
     fn tells(self) -> Told {
         let tally = self.tally;
         tally.add("tasks", self.ground.model.count() as u64);
@@ -108,30 +104,6 @@ impl Story {
             }
             other => self.object = other,
         }
-    }
-
-    /// Memory is lost, at this step.
-    fn crash(&mut self) {
-        let life = match std::mem::replace(&mut self.object, Object::Gone) {
-            Object::Alive(life) => life,
-            cold => {
-                self.object = cold;
-                return;
-            }
-        };
-        self.tally.count("crashes");
-        let Ground {
-            world, model, alarm, ..
-        } = &self.ground;
-        model.trace.line(|| "-- crash".to_owned());
-        let storage = life.end(world);
-        let survived = survived(&storage);
-        self.unseen |= model.is_behind(survived.head);
-        alarm.crashed(world.now());
-        model.restart(survived);
-        self.object = Object::Cold(storage);
-        self.waits.clear();
-        self.check();
     }
 
     fn life(&self) -> Option<&Life> {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tidehold_example_checkout::*;
 use tidehold_session::ids::{ROOT_CONVERSATION_ID as ROOT, TaskId};
 use tidehold_session::{Session, SessionError, SessionOptions};
-use tidehold_simulator::{AlarmClock, Rough, Trace, Weather, World};
+use tidehold_simulator::{AlarmClock, Rough, Standing, Trace, Weather, World};
 use tidehold_storage::MemoryStorage;
 use tidehold_tasks::{Alarm, Scheduler, SchedulerOptions, TaskOptions, TaskRegistry, create};
 
@@ -87,7 +87,7 @@ impl Life {
         (life, created.get().unwrap())
     }
 
-    fn begin(&mut self, ground: &Ground, bank: &Rc<MoodyBank>) {
+    pub fn begin(&mut self, ground: &Ground, bank: &Rc<MoodyBank>) {
         self.begun = true;
         self.storage.set_weather(ground.weather);
         bank.watches(&self.storage);
@@ -118,27 +118,20 @@ impl Life {
         });
     }
 
-    /// The alarm rang: the session opens, or goes on.
-    pub fn on_alarm(&mut self, ground: &Ground, bank: &Rc<MoodyBank>) {
-        match self.scheduler() {
-            Some(scheduler) => {
-                scheduler.on_alarm();
-                ground.alarm.handled();
-            }
-            None if !self.begun => self.begin(ground, bank),
-            None => {}
-        }
-    }
-
     /// The scheduler, once open.
     pub fn scheduler(&self) -> Option<Scheduler> {
         self.open.get().map(|(_, scheduler)| scheduler.clone())
     }
 
-    /// Whether nothing comes of it any more.
-    pub fn is_over(&self) -> bool {
+    pub fn standing(&self) -> Standing {
         let failed = |open: &(Session, Scheduler)| open.0.health().is_err();
-        self.stillborn.get() || self.open.get().is_some_and(failed)
+        match self.open.get() {
+            _ if self.stillborn.get() => Standing::Over,
+            Some(open) if failed(open) => Standing::Over,
+            Some(_) => Standing::Open,
+            None if self.begun => Standing::Opening,
+            None => Standing::Cold,
+        }
     }
 
     /// Loses the memory; what is stored is opened anew.

@@ -1,7 +1,7 @@
 //! Undisturbed, everything ends: by the alarm alone, and by pokes once nothing but the outside is waited for.
 
 use super::{LATEST, Life, Object, Story, WayIn};
-use tidehold_simulator::Weather;
+use tidehold_simulator::{Play, Weather};
 
 /// Rounds of waiting for the alarm.
 const ROUNDS: usize = 3_000;

@@ -1,5 +1,6 @@
 //! The session under test.
 
+use crate::in_frame::product_request;
 use crate::work;
 use futures::channel::mpsc::UnboundedSender;
 use serde::Serialize;
@@ -8,7 +9,7 @@ use std::rc::Rc;
 use tidehold_delta::{FromJson, Json};
 use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
-use tidehold_durable_objects::protocol::{Call, Operation, OperationError};
+use tidehold_durable_objects::protocol::{Operation, OperationError};
 use tidehold_durable_objects::streams::Frame;
 
 pub struct PanicApp;
@@ -66,7 +67,7 @@ impl App for PanicApp {
         request: Request<PanicOperation>,
     ) -> Result<Reply, OperationError> {
         session.calls.set(session.calls.get() + 1);
-        match request.call.operation {
+        match request.call.operation.clone() {
             PanicOperation::Remember { text } => work::remember(&session, &text),
             PanicOperation::Recall => {}
             PanicOperation::Hold { ms } => work::hold(ms).await,
@@ -79,25 +80,8 @@ impl App for PanicApp {
             PanicOperation::PanicLater { ms } => work::panic_later(&session, ms),
             PanicOperation::PanicInTransaction => work::panic_in_transaction(&session),
             PanicOperation::Product { operation, body } => {
-                let Call {
-                    caller,
-                    session: name,
-                    accept,
-                    if_incarnation,
-                    request_id,
-                    traceparent,
-                    ..
-                } = request.call;
-                let call = Call {
-                    operation,
-                    caller,
-                    session: name,
-                    accept,
-                    if_incarnation,
-                    request_id,
-                    traceparent,
-                };
-                return SessionApp::perform(Rc::clone(&session.product), Request { call, body }).await;
+                let request = product_request(request.call, operation, body);
+                return SessionApp::perform(Rc::clone(&session.product), request).await;
             }
         }
         Ok(Reply::Json(Json::object([

@@ -3,99 +3,24 @@
 //! The test beside it (tests/panic.test.mjs) shows that a panic fails its unit and never a neighbour (invariant 10).
 
 mod app;
+#[path = "../../support/in_frame.rs"]
+mod in_frame;
 mod work;
 
 use app::{PanicApp, PanicOperation};
-use std::panic::AssertUnwindSafe;
-use tidehold_delta::FromJson;
-use tidehold_durable_objects::frame::Frame;
-use tidehold_durable_objects::protocol::{
-    Accept, CALL, Call, Caller, Code, OUTCOME, OperationError, from_json_text, to_ascii_json,
-};
-use worker::{
-    Context, DurableObject, Env, Error, Headers, Method, Request, RequestInit, Response, Result, State,
-    WebSocket, WebSocketIncomingMessage, durable_object, event,
-};
+use tidehold_durable_objects::protocol::{Accept, Code};
+use worker::{Context, Env, Request, Response, Result, event};
 
-#[durable_object]
-pub struct PanicObject {
-    frame: AssertUnwindSafe<Frame<PanicApp>>,
-}
+in_frame::object_in_frame!(PanicObject, PanicApp, |_| {});
 
-impl DurableObject for PanicObject {
-    fn new(state: State, env: Env) -> Self {
-        Self {
-            frame: AssertUnwindSafe(Frame::new(state, env)),
+/// Maps what this test meets to status codes.
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, _context: Context) -> Result<Response> {
+    match in_frame::pass_on::<PanicOperation>(request, &env, Accept::EventStream).await? {
+        Ok(answer) => Ok(answer),
+        Err(error) => {
+            let status = if error.code == Code::Internal { 500 } else { 503 };
+            Ok(Response::from_json(&error)?.with_status(status))
         }
     }
-
-    async fn fetch(&self, request: Request) -> Result<Response> {
-        self.frame.fetch(request).await
-    }
-
-    async fn alarm(&self) -> Result<Response> {
-        self.frame.alarm().await
-    }
-
-    async fn connect(&self, _socket: worker::Socket) -> Result<()> {
-        Ok(())
-    }
-
-    async fn websocket_message(&self, _socket: WebSocket, _message: WebSocketIncomingMessage) -> Result<()> {
-        Ok(())
-    }
-
-    async fn websocket_close(
-        &self,
-        _socket: WebSocket,
-        _code: usize,
-        _reason: String,
-        _clean: bool,
-    ) -> Result<()> {
-        Ok(())
-    }
-
-    async fn websocket_error(&self, _socket: WebSocket, _error: Error) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Passes the operation on as the product's Worker does, and maps what this test meets to status codes.
-#[event(fetch)]
-async fn fetch(mut request: Request, env: Env, _context: Context) -> Result<Response> {
-    let session = request.url()?.path().trim_matches('/').to_owned();
-    let operation: PanicOperation = read(&request.text().await?)?;
-    let call = Call {
-        operation,
-        caller: Caller {
-            project: "test".to_owned(),
-            subject: None,
-            rate_limited: false,
-        },
-        session: session.clone(),
-        accept: Accept::EventStream,
-        if_incarnation: None,
-        request_id: String::new(),
-        traceparent: None,
-    };
-    let headers = Headers::new();
-    headers.set(CALL, &to_ascii_json(&call)?)?;
-    let mut init = RequestInit::new();
-    init.with_method(Method::Post).with_headers(headers);
-    let request = Request::new_with_init("https://session.internal/", &init)?;
-    let mut answer = env
-        .durable_object("SESSIONS")?
-        .get_by_name(&session)?
-        .fetch_with_request(request)
-        .await?;
-    if answer.headers().get(OUTCOME)?.as_deref() != Some("error") {
-        return Ok(answer);
-    }
-    let error: OperationError = read(&answer.text().await?)?;
-    let status = if error.code == Code::Internal { 500 } else { 503 };
-    Ok(Response::from_json(&error)?.with_status(status))
-}
-
-fn read<T: FromJson>(text: &str) -> Result<T> {
-    from_json_text(text).map_err(Into::into)
 }

@@ -1,6 +1,7 @@
 //! The session under test: the product's, with the tasks of this Worker.
 
 use crate::definitions::{Definitions, Kind};
+use crate::in_frame::product_request;
 use crate::work;
 use crate::world::{AheadHost, World};
 use serde::Serialize;
@@ -9,7 +10,7 @@ use tidehold_delta::{FromJson, Json};
 use tidehold_durable_objects::app::{OpenSession, SessionApp};
 use tidehold_durable_objects::frame::{App, Platform, Reply, Request};
 use tidehold_durable_objects::platform::timer::now;
-use tidehold_durable_objects::protocol::{Call, Code, Operation, OperationError};
+use tidehold_durable_objects::protocol::{Code, Operation, OperationError};
 use tidehold_session::SessionError;
 use tidehold_session::ids::TaskId;
 
@@ -83,7 +84,7 @@ impl App for TasksApp {
         session: Rc<TasksSession>,
         request: Request<TasksOperation>,
     ) -> Result<Reply, OperationError> {
-        let answer = match request.call.operation {
+        let answer = match request.call.operation.clone() {
             TasksOperation::Create { kind, input } => work::create(&session, kind, input).await,
             TasksOperation::Crowd { tasks } => work::crowd(&session, tasks).await,
             TasksOperation::Answer { task } => work::answer(&session, task).await,
@@ -108,25 +109,8 @@ impl App for TasksApp {
             TasksOperation::Records => work::records(&session).await,
             TasksOperation::Meter => Ok(work::meter(&session)),
             TasksOperation::Product { operation, body } => {
-                let Call {
-                    caller,
-                    session: name,
-                    accept,
-                    if_incarnation,
-                    request_id,
-                    traceparent,
-                    ..
-                } = request.call;
-                let call = Call {
-                    operation,
-                    caller,
-                    session: name,
-                    accept,
-                    if_incarnation,
-                    request_id,
-                    traceparent,
-                };
-                return SessionApp::perform(Rc::clone(&session.product), Request { call, body }).await;
+                let request = product_request(request.call, operation, body);
+                return SessionApp::perform(Rc::clone(&session.product), request).await;
             }
         };
         answer

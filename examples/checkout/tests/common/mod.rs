@@ -1,5 +1,4 @@
 //! A bank behind a bad line, and the lives of a session that pays.
-#![allow(dead_code, reason = "every test binary uses its own part")]
 
 #[path = "../../../../crates/tasks/tests/support/storage.rs"]
 mod storage;
@@ -85,7 +84,7 @@ pub struct Life {
 }
 
 impl Life {
-    fn open(medium: Medium, bank: &Rc<impl Payments + 'static>, now: u64, seed: u64) -> Self {
+    fn open(medium: Medium, bank: &Rc<Bank>, now: u64, seed: u64) -> Self {
         let mut runtime = LocalRuntime::virtual_clock(now, seed);
         let storage = medium.open();
         let session = Session::open(storage.clone(), runtime.host(), SessionOptions::default());
@@ -107,11 +106,7 @@ impl Life {
     }
 
     /// A first life with a checkout that nothing has run yet.
-    pub fn with_checkout(
-        medium: Medium,
-        bank: &Rc<impl Payments + 'static>,
-        cards: &[&str],
-    ) -> (Self, TaskId) {
+    pub fn with_checkout(medium: Medium, bank: &Rc<Bank>, cards: &[&str]) -> (Self, TaskId) {
         let mut life = Self::open(medium, bank, 0, 11);
         let payments = cards.iter().map(|card| PaymentInput {
             card: (*card).to_owned(),
@@ -135,7 +130,7 @@ impl Life {
     }
 
     /// Its memory is gone; whoever has the medium opens it again.
-    pub fn crash(self, bank: &Rc<impl Payments + 'static>) -> Self {
+    pub fn crash(self, bank: &Rc<Bank>) -> Self {
         let (now, medium, seed) = (self.runtime.host().now(), self.medium.clone(), self.seed + 2);
         drop(self);
         Self::open(medium, bank, now, seed)

@@ -5,8 +5,8 @@ use super::Inner;
 use crate::core::enter::Found;
 use crate::core::forest::{Missing, Overlay, Reach, View, node_of};
 use std::rc::Rc;
-use tidehold_session::ids::TaskId;
 use tidehold_session::limits::SCAN_PAGE;
+use tidehold_session::records::TaskRecord;
 use tidehold_session::storage::{SubmissionQuery, SubmissionStatus};
 use tidehold_session::{SessionError, Tx};
 
@@ -54,15 +54,12 @@ impl Inner {
         }
     }
 
-    /// The places of ended tasks that someone names: what ended before the open, or long ago, is not in the mirror.
-    pub(crate) async fn load_ended(&self, ids: &[TaskId]) -> Result<(), SessionError> {
-        for id in ids {
-            let known = self.state.borrow().forest().node(*id).is_some();
-            if !known && self.session.task(*id).await?.is_some() {
-                self.load_one(Missing::Task(*id)).await?;
-            }
+    /// Takes note of an ended task that someone names: what ended before the open, or long ago, is not in the mirror.
+    pub(crate) fn know_ended(&self, record: &TaskRecord) {
+        let mut state = self.state.borrow_mut();
+        if state.forest().node(record.id).is_none() {
+            state.load(Missing::Task(record.id), Some(Found::Task(node_of(record))));
         }
-        Ok(())
     }
 
     async fn load_one(&self, edge: Missing) -> Result<(), SessionError> {

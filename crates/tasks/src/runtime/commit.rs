@@ -146,13 +146,16 @@ impl Access {
         self.inner.load_for(tx).await?;
         let mut missing = Vec::new();
         for target in on {
-            let is_live = self.inner.state.borrow().is_live(*target);
-            if !is_live && tx.candidate_task(*target).await?.is_none() {
-                missing.push(*target);
+            if self.inner.state.borrow().is_live(*target) {
+                continue;
             }
-        }
-        if *policy == JoinPolicy::FailFast {
-            self.inner.load_ended(on).await?;
+            match tx.candidate_task(*target).await? {
+                None => missing.push(*target),
+                Some(record) if *policy == JoinPolicy::FailFast && !record.is_live() => {
+                    self.inner.know_ended(&record);
+                }
+                Some(_) => {}
+            }
         }
         let state = self.inner.state.borrow();
         let staged = tx.staged();
